@@ -23,7 +23,7 @@ use lack::Lack;
 use pace::Pace;
 
 mod api;
-mod connect;
+pub(crate) mod connect;
 mod door;
 mod follow;
 mod gather;
@@ -41,10 +41,10 @@ mod plugin;
 mod pods;
 mod progress;
 mod proxies;
-mod proxy;
+pub(crate) mod proxy;
 mod raise;
 mod rights;
-mod runtime;
+pub(crate) mod runtime;
 mod spool;
 mod tail;
 

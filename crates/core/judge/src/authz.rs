@@ -122,7 +122,7 @@ impl<'s> Checker<'s> {
         let is_plain = by_dump.as_ref().is_some_and(|by_dump| by_dump.is_plain);
         let caller = if is_plain {
             Who {
-                state: state::Caller::Plain,
+                state: state::Peer::Plain,
                 ..caller
             }
         } else {
@@ -202,7 +202,7 @@ impl Check {
 
 /// The caller as the server sees it.
 struct Who {
-    state: state::Caller,
+    state: state::Peer,
     principal: Option<Principal>,
     source: Option<IpAddr>,
 }
@@ -224,9 +224,9 @@ impl Who {
         let own = own.map(|pod| Principal::of(domain, &pod.namespace, &pod.service_account));
         let principal = call.principal.clone().or(own);
         let state = match (&principal, pod) {
-            (Some(principal), _) => state::Caller::Tls(vec![principal.uri().to_owned()]),
-            (None, Some(_)) => state::Caller::Plain,
-            (None, None) => state::Caller::Unknown,
+            (Some(principal), _) => state::Peer::Tls(vec![principal.uri().to_owned()]),
+            (None, Some(_)) => state::Peer::Plain,
+            (None, None) => state::Peer::Unknown,
         };
         let source = call
             .source_ip
@@ -248,8 +248,8 @@ impl Who {
 
     fn words(&self) -> String {
         match (&self.state, &self.principal) {
-            (state::Caller::Tls(_), Some(principal)) => principal.uri().to_owned(),
-            (state::Caller::Unknown, _) => "a caller whose identity was not said".to_owned(),
+            (state::Peer::Tls(_), Some(principal)) => principal.uri().to_owned(),
+            (state::Peer::Unknown, _) => "a caller whose identity was not said".to_owned(),
             _ => "a caller in plain text".to_owned(),
         }
     }

@@ -7,7 +7,7 @@ use meshladder_text::tree::Node;
 mod fix;
 mod rung;
 
-pub use fix::{Change, Fix, FixKind, Patch, Risk};
+pub use fix::{Change, Fix, FixKind, Op, Patch, Risk};
 pub use rung::Rung;
 
 /// One claim. It cannot be made without evidence.

@@ -126,7 +126,7 @@ pub fn climb_along(
     verify::fixes(&mut findings, &facts, case.as_ref(), question);
     let coverage = coverage(climbed(), Lens::Mesh, snapshot);
     Report {
-        question: question.scope.to_json(question.seen.as_ref()),
+        question: question.scope.topic(question.seen.as_ref()),
         about: question.scope.in_words(),
         taken_at: snapshot.taken_at(),
         verdict,

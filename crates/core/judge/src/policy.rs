@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use meshladder_mesh::MeshConfig;
 use meshladder_mesh::policies::Workload;
 use meshladder_sim::jwt::{self, JwtAuthn};
-use meshladder_sim::rbac::{Action, Decision, Policy, Rbac, RbacFilter, Rule};
-use meshladder_sim::state::Found;
-use meshladder_sim::{Answer, Record, State};
+use meshladder_sim::rbac::{Rbac, RbacAction, RbacDecision, RbacFilter, RbacPolicy, RbacRule};
+use meshladder_sim::state::MetadataLookup;
+use meshladder_sim::{Answer, DecisionRecord, RequestState};
 use meshladder_text::time::Time;
 use meshladder_text::tree::Node;
 
@@ -17,14 +17,14 @@ mod rule;
 mod select;
 mod value;
 
-pub use select::Objects;
-use select::Resource;
+use select::PolicyObject;
+pub use select::PolicyObjects;
 
 /// The policies that apply to one workload, in the order of the filters that istiod makes of them.
 #[derive(Debug)]
-pub struct Policies {
+pub struct WorkloadPolicies {
     /// CUSTOM: one for each provider.
-    pub custom: Vec<Custom>,
+    pub custom: Vec<CustomPolicies>,
     /// From `RequestAuthentication`; none for TCP.
     pub jwt: Option<JwtAuthn>,
     /// AUDIT
@@ -37,7 +37,7 @@ pub struct Policies {
 
 /// The CUSTOM policies of one provider.
 #[derive(Debug)]
-pub struct Custom {
+pub struct CustomPolicies {
     /// The provider.
     pub provider: Box<str>,
     /// Matches what the provider is to decide; denies it when the provider is no good.
@@ -55,7 +55,7 @@ pub enum Traffic {
 
 /// What the policies decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PolicyVerdict {
     /// Let through; by the ALLOW policy that matched, when there is one.
     Allowed {
         /// The policy's name, as the proxy has it.
@@ -74,24 +74,24 @@ pub enum Verdict {
 
 const EXT_AUTHZ_PREFIX: &str = "istio_ext_authz_";
 
-impl Policies {
+impl WorkloadPolicies {
     /// The policies among these objects that apply to a workload.
     pub fn compile(
-        objects: &Objects<'_>,
+        objects: &PolicyObjects<'_>,
         workload: &Workload<'_>,
         mesh: &MeshConfig,
         traffic: Traffic,
     ) -> Self {
         let selected = select::reaching(&objects.authorization_policies, workload, mesh);
-        let of = |action: &str| -> Vec<Resource<'_>> {
+        let of = |action: &str| -> Vec<PolicyObject<'_>> {
             selected
                 .iter()
                 .copied()
                 .filter(|policy| policy.action() == action)
                 .collect()
         };
-        let build = |policies: &[Resource<'_>], action| {
-            Builder {
+        let build = |policies: &[PolicyObject<'_>], action| {
+            FilterBuilder {
                 mesh,
                 traffic,
                 action,
@@ -103,21 +103,26 @@ impl Policies {
             jwt: (traffic == Traffic::Http)
                 .then(|| request::compile(objects, workload, mesh))
                 .flatten(),
-            audit: build(&of("AUDIT"), Action::Log),
-            deny: build(&of("DENY"), Action::Deny),
-            allow: build(&of("ALLOW"), Action::Allow),
+            audit: build(&of("AUDIT"), RbacAction::Log),
+            deny: build(&of("DENY"), RbacAction::Deny),
+            allow: build(&of("ALLOW"), RbacAction::Allow),
         }
     }
 
     /// What the policies decide of a request: "CUSTOM, then DENY, then ALLOW"; tokens are judged in
     /// between.
-    pub fn evaluate(&self, state: &mut State<'_>, now: Time, record: &mut Record) -> Verdict {
+    pub fn evaluate(
+        &self,
+        state: &mut RequestState<'_>,
+        now: Time,
+        record: &mut DecisionRecord,
+    ) -> PolicyVerdict {
         let mut undecided = None;
         for custom in &self.custom {
             match custom.evaluate(state, record) {
-                Verdict::Undecided(fact) => undecided = undecided.or(Some(fact)),
-                Verdict::Allowed { .. } => {}
-                denied => return undecided.map_or(denied, Verdict::Undecided),
+                PolicyVerdict::Undecided(fact) => undecided = undecided.or(Some(fact)),
+                PolicyVerdict::Allowed { .. } => {}
+                denied => return undecided.map_or(denied, PolicyVerdict::Undecided),
             }
         }
         match self
@@ -125,31 +130,37 @@ impl Policies {
             .as_ref()
             .map(|jwt| jwt.evaluate(None, state, now, record))
         {
-            Some(jwt::Verdict::Refused(answer)) => {
-                return undecided.map_or(Verdict::Refused(answer), Verdict::Undecided);
+            Some(jwt::JwtVerdict::Refused(answer)) => {
+                return undecided.map_or(PolicyVerdict::Refused(answer), PolicyVerdict::Undecided);
             }
-            Some(jwt::Verdict::Undecided(fact)) => undecided = undecided.or(Some(fact)),
-            Some(jwt::Verdict::Passed(_)) | None => {}
+            Some(jwt::JwtVerdict::Undecided(fact)) => undecided = undecided.or(Some(fact)),
+            Some(jwt::JwtVerdict::Passed(_)) | None => {}
         }
         let mut allowed_by = None;
         for filter in [&self.audit, &self.deny, &self.allow].into_iter().flatten() {
             match filter.evaluate(state, record).enforced {
                 // Whatever the open question is about, this one says no to all of it.
-                Some(Decision::Denied { policy, .. }) => return Verdict::Denied { policy },
-                Some(Decision::Undecided { fact }) => undecided = undecided.or(Some(fact)),
-                Some(Decision::Allowed { policy }) => allowed_by = policy,
+                Some(RbacDecision::Denied { policy, .. }) => {
+                    return PolicyVerdict::Denied { policy };
+                }
+                Some(RbacDecision::Undecided { fact }) => undecided = undecided.or(Some(fact)),
+                Some(RbacDecision::Allowed { policy }) => allowed_by = policy,
                 None => {}
             }
         }
-        undecided.map_or(Verdict::Allowed { policy: allowed_by }, Verdict::Undecided)
+        undecided.map_or(
+            PolicyVerdict::Allowed { policy: allowed_by },
+            PolicyVerdict::Undecided,
+        )
     }
 }
 
-impl Custom {
-    fn evaluate(&self, state: &mut State<'_>, record: &mut Record) -> Verdict {
-        if let Some(Decision::Denied { policy, .. }) = self.filter.evaluate(state, record).enforced
+impl CustomPolicies {
+    fn evaluate(&self, state: &mut RequestState<'_>, record: &mut DecisionRecord) -> PolicyVerdict {
+        if let Some(RbacDecision::Denied { policy, .. }) =
+            self.filter.evaluate(state, record).enforced
         {
-            return Verdict::Denied { policy };
+            return PolicyVerdict::Denied { policy };
         }
         let namespace = if state.is_http {
             "envoy.filters.http.rbac"
@@ -158,19 +169,25 @@ impl Custom {
         };
         let key = format!("{EXT_AUTHZ_PREFIX}shadow_effective_policy_id");
         match state.metadata.find(namespace, &[key.into()]) {
-            Found::Unknown(fact) => Verdict::Undecided(fact.into()),
-            Found::Value(_) => {
-                Verdict::Undecided(format!("the answer of the provider {}", self.provider).into())
+            MetadataLookup::Unknown(fact) => PolicyVerdict::Undecided(fact.into()),
+            MetadataLookup::Value(_) => PolicyVerdict::Undecided(
+                format!("the answer of the provider {}", self.provider).into(),
+            ),
+            MetadataLookup::Absent | MetadataLookup::Claim(_) | MetadataLookup::Object => {
+                PolicyVerdict::Allowed { policy: None }
             }
-            Found::Absent | Found::Claim(_) | Found::Object => Verdict::Allowed { policy: None },
         }
     }
 }
 
 /// One pair of filters for each provider. A provider that is not there, or one of several when
 /// istiod takes only one, makes its policies deny; "HTTP providers are ignored on TCP chains".
-fn custom(policies: &[Resource<'_>], mesh: &MeshConfig, traffic: Traffic) -> Vec<Custom> {
-    let mut by_provider: BTreeMap<&str, Vec<Resource<'_>>> = BTreeMap::new();
+fn custom(
+    policies: &[PolicyObject<'_>],
+    mesh: &MeshConfig,
+    traffic: Traffic,
+) -> Vec<CustomPolicies> {
+    let mut by_provider: BTreeMap<&str, Vec<PolicyObject<'_>>> = BTreeMap::new();
     for policy in policies {
         let provider = policy
             .node
@@ -182,10 +199,10 @@ fn custom(policies: &[Resource<'_>], mesh: &MeshConfig, traffic: Traffic) -> Vec
     let is_one = by_provider.len() == 1;
     let mut filters = Vec::new();
     for (name, policies) in by_provider {
-        let builder = Builder {
+        let builder = FilterBuilder {
             mesh,
             traffic,
-            action: Action::Deny,
+            action: RbacAction::Deny,
         };
         let provider = mesh.authorization_provider(name).filter(|_| is_one);
         if provider.is_some_and(|provider| {
@@ -208,7 +225,7 @@ fn custom(policies: &[Resource<'_>], mesh: &MeshConfig, traffic: Traffic) -> Vec
             Some(_) => RbacFilter::new(None, Some(enforced), EXT_AUTHZ_PREFIX),
             None => RbacFilter::new(Some(enforced), None, ""),
         };
-        filters.push(Custom {
+        filters.push(CustomPolicies {
             provider: name.into(),
             filter,
         });
@@ -217,26 +234,26 @@ fn custom(policies: &[Resource<'_>], mesh: &MeshConfig, traffic: Traffic) -> Vec
 }
 
 /// Makes one filter of all policies with the same action.
-struct Builder<'b> {
+struct FilterBuilder<'b> {
     mesh: &'b MeshConfig,
     traffic: Traffic,
-    action: Action,
+    action: RbacAction,
 }
 
-impl Builder<'_> {
-    fn filter(&self, policies: &[Resource<'_>]) -> Option<RbacFilter> {
+impl FilterBuilder<'_> {
+    fn filter(&self, policies: &[PolicyObject<'_>]) -> Option<RbacFilter> {
         if policies.is_empty() {
             return None;
         }
         let (dry, wet): (Vec<_>, Vec<_>) = policies
             .iter()
-            .partition::<Vec<Resource<'_>>, _>(|policy| is_dry_run(**policy));
+            .partition::<Vec<PolicyObject<'_>>, _>(|policy| is_dry_run(**policy));
         let rules = self.rules(&wet, "", "");
         let shadow = self.rules(&dry, "", "");
         let prefix = match self.action {
-            Action::Allow => "istio_dry_run_allow_",
-            Action::Deny => "istio_dry_run_deny_",
-            Action::Log => "",
+            RbacAction::Allow => "istio_dry_run_allow_",
+            RbacAction::Deny => "istio_dry_run_deny_",
+            RbacAction::Log => "",
         };
         // "if all ALLOW policies are dry-run there is no implicit deny"
         Some(RbacFilter::new(
@@ -246,7 +263,7 @@ impl Builder<'_> {
         ))
     }
 
-    fn rules(&self, policies: &[Resource<'_>], prefix: &str, suffix: &str) -> Rbac {
+    fn rules(&self, policies: &[PolicyObject<'_>], prefix: &str, suffix: &str) -> Rbac {
         let mut compiled = Vec::new();
         for policy in policies {
             let rules = policy
@@ -261,7 +278,7 @@ impl Builder<'_> {
                 )
             };
             for (number, node) in rules.iter().enumerate() {
-                let context = rule::Context {
+                let context = rule::RuleContext {
                     mesh: self.mesh,
                     traffic: self.traffic,
                     action: self.action,
@@ -278,13 +295,13 @@ impl Builder<'_> {
 }
 
 /// "No `rules` => one never-matching policy".
-fn never(name: &str, at: usize) -> Policy {
-    let nothing = || vec![Rule::Not(Box::new(Rule::Any))];
-    Policy::new(name, nothing(), nothing(), at)
+fn never(name: &str, at: usize) -> RbacPolicy {
+    let nothing = || vec![RbacRule::Not(Box::new(RbacRule::Any))];
+    RbacPolicy::new(name, nothing(), nothing(), at)
 }
 
 /// The annotation, read as Go reads booleans.
-fn is_dry_run(policy: Resource<'_>) -> bool {
+fn is_dry_run(policy: PolicyObject<'_>) -> bool {
     let annotation = policy
         .node
         .at(["metadata", "annotations", "istio.io/dry-run"])

@@ -4,7 +4,7 @@
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
 use meshladder_capture::snapshot::{Coverage, Inputs, Need, Snapshot};
-use meshladder_mesh::schema::{Fault, Faults};
+use meshladder_mesh::schema::{Faults, SchemaFault};
 use meshladder_mesh::{Mesh, ObjectRef};
 
 mod accepted;
@@ -131,7 +131,7 @@ pub struct Facts<'s> {
 
 impl<'s> Facts<'s> {
     /// What is wrong with the objects.
-    pub fn faults(&self) -> &'s [Fault] {
+    pub fn faults(&self) -> &'s [SchemaFault] {
         self.faults.of(self.mesh)
     }
 

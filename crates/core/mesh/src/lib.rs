@@ -40,7 +40,7 @@ pub mod services;
 pub mod target;
 pub mod traffic;
 
-pub use change::{Change, Patch};
+pub use change::{Change, Op, Patch};
 pub use config::{MeshConfig, MeshNetworks};
 pub use domain::Domain;
 pub use files::Beside;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{Change, probe};
 use crate::selector;
 use meshladder_capture::Kind;
-use meshladder_capture::object::{self, ObjectView, Taken};
+use meshladder_capture::object::{self, ObjectView, PlacedObject};
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Node, Value};
@@ -138,7 +138,7 @@ impl Objects {
         let (kind, pointer) = (object.kind().into(), object.pointer.into());
         self.take(
             doc,
-            Taken {
+            PlacedObject {
                 node: object.node.clone(),
                 kind,
                 pointer,
@@ -146,8 +146,8 @@ impl Objects {
         );
     }
 
-    pub(super) fn take(&mut self, doc: &DocId, taken: Taken) {
-        let Taken {
+    pub(super) fn take(&mut self, doc: &DocId, taken: PlacedObject) {
+        let PlacedObject {
             mut node,
             kind,
             pointer,

@@ -33,11 +33,11 @@ mod wasm_plugin;
 mod workload_entry;
 mod workload_group;
 
-pub use describe::Schema;
-pub use fault::{Fault, Flaw};
+pub use describe::KindSchema;
+pub use fault::{Flaw, SchemaFault};
 
 /// The structure of every kind that is known.
-pub static SCHEMAS: [&Schema; 25] = [
+pub static SCHEMAS: [&KindSchema; 25] = [
     &authorization_policy::SCHEMA,
     &destination_rule::SCHEMA,
     &envoy_filter::SCHEMA,
@@ -66,15 +66,15 @@ pub static SCHEMAS: [&Schema; 25] = [
 ];
 
 /// All that is wrong with the objects, kind by kind.
-pub fn faults(objects: &Objects) -> Vec<Fault> {
-    let of_kind = |schema: &'static Schema| {
+pub fn faults(objects: &Objects) -> Vec<SchemaFault> {
+    let of_kind = |schema: &'static KindSchema| {
         // Of an object that names no group nobody knows what it may say.
         let objects = objects.of_kind(schema.kind).iter();
         let objects = objects.filter(|object| object.group == schema.kind.group());
         objects.flat_map(move |object| {
             walk::faults(object, schema)
                 .into_iter()
-                .map(fault::Found::told)
+                .map(fault::ObjectFault::told)
         })
     };
     SCHEMAS.into_iter().flat_map(of_kind).collect()
@@ -82,11 +82,11 @@ pub fn faults(objects: &Objects) -> Vec<Fault> {
 
 /// The faults of a mesh, looked for when they are first asked for.
 #[derive(Debug, Default)]
-pub struct Faults(OnceLock<Vec<Fault>>);
+pub struct Faults(OnceLock<Vec<SchemaFault>>);
 
 impl Faults {
     /// The faults of the mesh, which is always the same one.
-    pub fn of(&self, mesh: &Mesh) -> &[Fault] {
+    pub fn of(&self, mesh: &Mesh) -> &[SchemaFault] {
         self.0.get_or_init(|| faults(&mesh.objects))
     }
 }

@@ -8,7 +8,7 @@ mod text;
 
 pub(crate) use html::html_page;
 pub use html::to_html;
-pub(super) use json::compact;
+pub(crate) use json::ReportJson;
 pub use json::to_json;
 pub use markdown::to_markdown;
 pub use runbook::to_runbook;

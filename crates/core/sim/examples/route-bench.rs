@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use meshladder_sim::path::{BeforeRouting, Entered};
+use meshladder_sim::path::{PreparedRequest, RequestPreparation};
 use meshladder_sim::request::{Claims, Connection};
-use meshladder_sim::route::{RouteTable, Routed};
+use meshladder_sim::route::{RouteOutcome, RouteTable};
 use meshladder_sim::runtime::Runtime;
-use meshladder_sim::{Record, Request, State};
+use meshladder_sim::{DecisionRecord, Request, RequestState};
 use meshladder_text::json::Raw;
 
 const HOSTS: usize = 1000;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let compiled = started.elapsed();
     let manager =
         r#"{"normalize_path": true, "path_with_escaped_slashes_action": "KEEP_UNCHANGED"}"#;
-    let manager = BeforeRouting::compile(
+    let manager = RequestPreparation::compile(
         Raw::of(manager).map_err(|fault| fault.what)?,
         &Runtime::default(),
     );
@@ -54,13 +54,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn is_forwarded(manager: &BeforeRouting, table: &RouteTable<'_>, request: &Request) -> bool {
-    let Entered::Request(request) = manager.enter(request) else {
+fn is_forwarded(manager: &RequestPreparation, table: &RouteTable<'_>, request: &Request) -> bool {
+    let PreparedRequest::Request(request) = manager.enter(request) else {
         return false;
     };
     matches!(
-        table.route(&State::new(&request), &mut Record::dropping()),
-        Routed::Route(_)
+        table.route(
+            &RequestState::new(&request),
+            &mut DecisionRecord::dropping()
+        ),
+        RouteOutcome::Route(_)
     )
 }
 

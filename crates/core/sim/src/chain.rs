@@ -10,17 +10,18 @@
 use std::borrow::Cow;
 
 use super::cidr::Cidr;
-use super::inspect::Seen;
+use super::inspect::InspectedConnection;
 use super::matcher::unmodelled;
-use super::{Considered, Record};
+use super::message;
+use super::{DecisionRecord, MatchCandidate, Tri};
 use meshladder_text::json::Raw;
 
 mod index;
 mod level;
 mod why;
 
-use index::{End, Row};
-use level::{Key, LEVELS, SourceType};
+use index::{ChainRow, SearchEnd};
+use level::{ChainKey, LEVELS, SourceType};
 
 /// What an access log has when no chain takes the connection: code 0, flag `NR` and these details.
 pub const NOT_FOUND: &str = "filter_chain_not_found";
@@ -28,17 +29,17 @@ pub const NOT_FOUND: &str = "filter_chain_not_found";
 /// The filter chains of one listener, ready to be searched.
 #[derive(Debug, Default)]
 pub struct FilterChains<'a> {
-    chains: Vec<Chain<'a>>,
+    chains: Vec<FilterChain<'a>>,
     /// One row for each combination of the values that a chain lists, in order.
-    rows: Vec<Row<'a>>,
-    default: Option<Chain<'a>>,
+    rows: Vec<ChainRow<'a>>,
+    default: Option<FilterChain<'a>>,
     /// Whether a matcher tree decides, which is not modelled.
     has_matcher: bool,
 }
 
 /// One filter chain.
 #[derive(Debug)]
-pub struct Chain<'a> {
+pub struct FilterChain<'a> {
     /// Its name; istiod leaves many without one.
     pub name: Cow<'a, str>,
     /// Where it stands: a byte offset in the config dump.
@@ -51,9 +52,9 @@ pub struct Chain<'a> {
 
 /// The result of a search.
 #[derive(Debug)]
-pub enum Found<'c, 'a> {
+pub enum ChainChoice<'c, 'a> {
     /// This chain takes the connection.
-    Chain(&'c Chain<'a>),
+    Chain(&'c FilterChain<'a>),
     /// None does: the connection is closed, see [`NOT_FOUND`].
     None,
     /// It cannot be told without this fact.
@@ -66,80 +67,99 @@ impl<'a> FilterChains<'a> {
         let mut compiled = Self::default();
         for (key, value) in listener.members() {
             match &*key {
-                "filter_chains" => value.elements().for_each(|chain| compiled.add(chain)),
-                "default_filter_chain" => compiled.default = Some(Chain::read(value, true)),
+                "filter_chains" => {
+                    for chain in value.elements() {
+                        compiled.add(chain);
+                    }
+                }
+                "default_filter_chain" => compiled.default = Some(FilterChain::read(value, true)),
                 "filter_chain_matcher" => compiled.has_matcher = true,
                 _ => {}
             }
         }
+        // The search narrows a range of rows, so rows with equal keys must stand together.
         compiled.rows.sort();
         compiled
     }
 
     /// The chain that takes the connection.
-    pub fn find(&self, seen: &Seen<'_>, record: &mut Record) -> Found<'_, 'a> {
+    pub fn find(
+        &self,
+        seen: &InspectedConnection<'_>,
+        record: &mut DecisionRecord,
+    ) -> ChainChoice<'_, 'a> {
         if self.has_matcher {
-            return Found::Undecided(unmodelled("the listener's filter_chain_matcher"));
+            return ChainChoice::Undecided(unmodelled("the listener's filter_chain_matcher"));
         }
+
         let path = index::search(&self.rows, seen);
-        let found = match &path.end {
-            End::Chain(chain) => Found::Chain(&self.chains[*chain]),
-            End::Nothing => self.default.as_ref().map_or(Found::None, Found::Chain),
-            End::Unknown(fact) => Found::Undecided((*fact).into()),
-        };
-        if record.keep {
+        if record.is_kept() {
             self.explain(&path, seen, record);
         }
-        found
+
+        match (path.end, &self.default) {
+            (SearchEnd::Chain(number), _) => ChainChoice::Chain(&self.chains[number]),
+            // "default_filter_chain: The default filter chain if none of the filter chain matches."
+            (SearchEnd::Nothing, Some(default)) => ChainChoice::Chain(default),
+            (SearchEnd::Nothing, None) => ChainChoice::None,
+            (SearchEnd::Unknown(fact), _) => ChainChoice::Undecided(fact.into()),
+        }
     }
 
     /// A chain's name, or what stands in for it.
-    pub fn label(&self, chain: &Chain<'a>) -> String {
-        let number = self.chains.iter().position(|other| other.at == chain.at);
-        let rows: Vec<_> = self
-            .rows
-            .iter()
-            .filter(|row| Some(row.chain) == number)
-            .collect();
-        chain.label(&rows)
+    pub fn label(&self, chain: &FilterChain<'a>) -> String {
+        for (number, other) in self.chains.iter().enumerate() {
+            if other.at == chain.at {
+                return chain.label(&self.rows_of(number));
+            }
+        }
+        chain.label(&[])
+    }
+
+    /// The rows of the chain with that number.
+    fn rows_of(&self, number: usize) -> Vec<&ChainRow<'a>> {
+        let mut rows = Vec::new();
+        for row in &self.rows {
+            if row.chain == number {
+                rows.push(row);
+            }
+        }
+        rows
     }
 
     /// Every chain, and what became of it.
-    fn explain(&self, path: &index::Path<'_, 'a>, seen: &Seen<'_>, record: &mut Record) {
+    fn explain(
+        &self,
+        path: &index::SearchPath<'_, 'a>,
+        seen: &InspectedConnection<'_>,
+        record: &mut DecisionRecord,
+    ) {
         for (number, chain) in self.chains.iter().enumerate() {
-            let rows: Vec<_> = self.rows.iter().filter(|row| row.chain == number).collect();
+            let rows = self.rows_of(number);
             let (matched, why) = why::of_chain(number, &rows, path, seen);
-            record.add(|| Considered {
-                what: chain.label(&rows),
-                matched,
-                why,
-                at: chain.at,
-            });
+            record.push(chain.candidate(&rows, matched, why));
         }
+
         if let Some(default) = &self.default {
             let (matched, why) = why::of_default(&path.end);
-            record.add(|| Considered {
-                what: default.label(&[]),
-                matched,
-                why,
-                at: default.at,
-            });
+            record.push(default.candidate(&[], matched, why));
         }
     }
 
     fn add(&mut self, raw: Raw<'a>) {
-        let keys = raw
-            .get("filter_chain_match")
-            .map_or_else(|| LEVELS.map(|_| vec![Key::Any]), read_match);
+        let keys = match raw.get("filter_chain_match") {
+            Some(criteria) => read_match(criteria),
+            None => LEVELS.map(|_| vec![ChainKey::Any]),
+        };
         index::push_rows(&mut self.rows, &keys, self.chains.len());
-        self.chains.push(Chain::read(raw, false));
+        self.chains.push(FilterChain::read(raw, false));
     }
 }
 
-impl<'a> Chain<'a> {
+impl<'a> FilterChain<'a> {
     fn read(raw: Raw<'a>, is_default: bool) -> Self {
         Self {
-            name: raw.string_at("name").unwrap_or_default(),
+            name: message::text(raw, "name"),
             at: raw.offset(),
             raw,
             is_default,
@@ -147,71 +167,87 @@ impl<'a> Chain<'a> {
     }
 
     /// The name, or what stands in for it.
-    fn label(&self, rows: &[&Row<'_>]) -> String {
+    fn label(&self, rows: &[&ChainRow<'_>]) -> String {
         match (&*self.name, self.is_default) {
             ("", true) => "default filter chain".to_owned(),
             ("", false) => format!("filter chain for {}", why::criteria(rows)),
             (name, _) => name.to_owned(),
         }
     }
+
+    fn candidate(&self, rows: &[&ChainRow<'_>], matched: Tri, why: String) -> MatchCandidate {
+        MatchCandidate {
+            what: self.label(rows),
+            matched,
+            why,
+            at: self.at,
+        }
+    }
 }
 
-/// The values of a `FilterChainMatch`, level by level; a level without any has the one that takes
-/// everything.
-fn read_match(criteria: Raw<'_>) -> [Vec<Key<'_>>; LEVELS.len()] {
-    let ranges = |field| {
-        criteria
-            .list(field)
-            .filter_map(Cidr::read)
-            .map(Key::Range)
-            .collect()
-    };
-    let texts = |field| criteria.list(field).filter_map(Raw::string);
-    let number = |raw: Raw<'_>| raw.number().and_then(|n| u16::try_from(n).ok());
-    let or_any = |keys: Vec<_>| {
-        if keys.is_empty() {
-            vec![Key::Any]
-        } else {
-            keys
-        }
-    };
+/// The values of a `FilterChainMatch`, in the order of [`LEVELS`].
+fn read_match(criteria: Raw<'_>) -> [Vec<ChainKey<'_>>; LEVELS.len()] {
     [
-        or_any(
-            criteria
-                .get("destination_port")
-                .and_then(number)
-                .map(Key::port)
-                .into_iter()
-                .collect(),
-        ),
-        or_any(ranges("prefix_ranges")),
-        or_any(texts("server_names").map(Key::server_name).collect()),
-        or_any(
-            criteria
-                .string_at("transport_protocol")
-                .map(Key::text)
-                .into_iter()
-                .collect(),
-        ),
-        or_any(texts("application_protocols").map(Key::text).collect()),
-        or_any(ranges("direct_source_prefix_ranges")),
-        or_any(
-            criteria
-                .string_at("source_type")
-                .and_then(|t| SourceType::of(&t))
-                .map(Key::Source)
-                .into_iter()
-                .collect(),
-        ),
-        or_any(ranges("source_prefix_ranges")),
-        or_any(
-            criteria
-                .list("source_ports")
-                .filter_map(number)
-                .map(Key::port)
-                .collect(),
-        ),
+        or_any(destination_port(criteria)),
+        or_any(ranges(criteria, "prefix_ranges")),
+        or_any(server_names(criteria)),
+        or_any(transport_protocol(criteria)),
+        or_any(application_protocols(criteria)),
+        or_any(ranges(criteria, "direct_source_prefix_ranges")),
+        or_any(source_type(criteria)),
+        or_any(ranges(criteria, "source_prefix_ranges")),
+        or_any(source_ports(criteria)),
     ]
+}
+
+/// A level at which a chain names nothing has the one key that takes everything.
+fn or_any(mut keys: Vec<ChainKey<'_>>) -> Vec<ChainKey<'_>> {
+    if keys.is_empty() {
+        keys.push(ChainKey::Any);
+    }
+    keys
+}
+
+fn destination_port(criteria: Raw<'_>) -> Vec<ChainKey<'_>> {
+    criteria
+        .get("destination_port")
+        .and_then(port)
+        .into_iter()
+        .collect()
+}
+
+fn source_ports(criteria: Raw<'_>) -> Vec<ChainKey<'_>> {
+    criteria.list("source_ports").filter_map(port).collect()
+}
+
+fn port(raw: Raw<'_>) -> Option<ChainKey<'_>> {
+    let port = u16::try_from(raw.number()?).ok()?;
+    Some(ChainKey::port(port))
+}
+
+fn ranges<'a>(criteria: Raw<'a>, field: &str) -> Vec<ChainKey<'a>> {
+    let ranges = criteria.list(field).filter_map(Cidr::read);
+    ranges.map(ChainKey::Range).collect()
+}
+
+fn server_names(criteria: Raw<'_>) -> Vec<ChainKey<'_>> {
+    let names = message::texts(criteria, "server_names");
+    names.into_iter().map(ChainKey::server_name).collect()
+}
+
+fn transport_protocol(criteria: Raw<'_>) -> Vec<ChainKey<'_>> {
+    let protocol = criteria.string_at("transport_protocol");
+    protocol.into_iter().map(ChainKey::text).collect()
+}
+
+fn application_protocols(criteria: Raw<'_>) -> Vec<ChainKey<'_>> {
+    let protocols = message::texts(criteria, "application_protocols");
+    protocols.into_iter().map(ChainKey::text).collect()
+}
+
+fn source_type(criteria: Raw<'_>) -> Vec<ChainKey<'_>> {
+    let source = SourceType::of(&message::text(criteria, "source_type"));
+    source.into_iter().map(ChainKey::Source).collect()
 }
 
 #[cfg(test)]

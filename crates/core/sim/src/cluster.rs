@@ -8,9 +8,9 @@ use std::net::IpAddr;
 
 use super::matcher::unmodelled;
 use super::tls::Transport;
-use super::{Considered, Record, Tri};
-use meshladder_capture::envoy::clusters::{Address, Clusters as Statuses};
-use meshladder_capture::envoy::dump::{Dump, Section, State};
+use super::{DecisionRecord, MatchCandidate, Tri};
+use meshladder_capture::envoy::clusters::{ClusterStatuses as Statuses, HostAddress};
+use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
 use meshladder_text::json::Raw;
 
 mod balance;
@@ -21,10 +21,10 @@ mod sockets;
 
 pub use endpoint::{Endpoint, Health};
 pub use facts::{Protocol, Thresholds};
-pub use sockets::Mode;
+pub use sockets::TlsMode;
 
-use balance::{Choice, Share};
-use policy::Policy;
+use balance::{ClusterChoice, EndpointShare};
+use policy::LbPolicy;
 use sockets::Sockets;
 
 /// The clusters of one proxy that take requests.
@@ -52,18 +52,18 @@ pub struct Cluster<'a> {
     /// Its endpoints; empty for clusters that have none of their own.
     pub endpoints: Vec<Endpoint<'a>>,
     sockets: Sockets<'a>,
-    choice: Choice,
+    choice: ClusterChoice,
     /// Looked up when first asked for.
     protocol: OnceCell<Protocol>,
 }
 
 /// Where a cluster sends a request.
 #[derive(Debug)]
-pub enum Selected<'c, 'a> {
+pub enum HostSelection<'c, 'a> {
     /// To one of these endpoints.
     Endpoints {
         /// The endpoints.
-        picks: Vec<Pick<'c, 'a>>,
+        picks: Vec<EndpointPick<'c, 'a>>,
         /// Of a hundred requests, how many go nowhere: too few endpoints of their priority are
         /// healthy.
         lost: u32,
@@ -78,7 +78,7 @@ pub enum Selected<'c, 'a> {
 
 /// An endpoint that may be picked.
 #[derive(Clone, Copy, Debug)]
-pub struct Pick<'c, 'a> {
+pub struct EndpointPick<'c, 'a> {
     /// The endpoint.
     pub endpoint: &'c Endpoint<'a>,
     /// Of a hundred requests, how many go to the endpoints of its priority that are as healthy as
@@ -93,10 +93,10 @@ impl<'a> Clusters<'a> {
     /// [`Section::Endpoints`]. Those that are warming take no requests. What `/clusters` says of
     /// endpoints and their health is truer than the dump.
     pub fn compile(dump: &Dump<'a>, statuses: Option<&Statuses<'a>>) -> Self {
-        let known = endpoint::Known::read(dump, statuses);
+        let known = endpoint::KnownEndpoints::read(dump, statuses);
         let in_use = dump
             .of(Section::Clusters)
-            .filter(|c| matches!(c.state, State::Static | State::Active));
+            .filter(|c| matches!(c.state, ResourceState::Static | ResourceState::Active));
         let clusters = in_use.filter_map(|cluster| Cluster::read(cluster.raw?, &known));
         let sorted: BTreeMap<_, _> = clusters
             .map(|cluster| (cluster.name.clone(), cluster))
@@ -126,21 +126,25 @@ impl<'a> Clusters<'a> {
 impl<'a> Cluster<'a> {
     /// Where it sends a request. `original` is the address that the client wanted to reach, where a
     /// listener restored it.
-    pub fn select(&self, original: Option<(IpAddr, u16)>, record: &mut Record) -> Selected<'_, 'a> {
+    pub fn select(
+        &self,
+        original: Option<(IpAddr, u16)>,
+        record: &mut DecisionRecord,
+    ) -> HostSelection<'_, 'a> {
         self.explain(record);
         match &self.choice {
-            Choice::Endpoints(shares, lost) => Selected::Endpoints {
+            ClusterChoice::Endpoints(shares, lost) => HostSelection::Endpoints {
                 picks: shares.iter().map(|share| self.pick(share)).collect(),
                 lost: *lost,
             },
-            Choice::Original(port) => match original {
-                Some((ip, wanted)) => Selected::Original(ip, port.unwrap_or(wanted)),
-                None => Selected::None(
+            ClusterChoice::Original(port) => match original {
+                Some((ip, wanted)) => HostSelection::Original(ip, port.unwrap_or(wanted)),
+                None => HostSelection::None(
                     "no listener restored the address that the client wanted to reach",
                 ),
             },
-            Choice::None(why) => Selected::None(why),
-            Choice::Unknown(fact) => Selected::Unknown(fact.clone()),
+            ClusterChoice::None(why) => HostSelection::None(why),
+            ClusterChoice::Unknown(fact) => HostSelection::Unknown(fact.clone()),
         }
     }
 
@@ -156,16 +160,16 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    fn pick(&self, share: &Share) -> Pick<'_, 'a> {
+    fn pick(&self, share: &EndpointShare) -> EndpointPick<'_, 'a> {
         let endpoint = &self.endpoints[share.endpoint];
-        Pick {
+        EndpointPick {
             endpoint,
             percent: share.percent,
             in_panic: share.in_panic,
         }
     }
 
-    fn read(raw: Raw<'a>, known: &endpoint::Known<'_, 'a>) -> Option<Self> {
+    fn read(raw: Raw<'a>, known: &endpoint::KnownEndpoints<'_, 'a>) -> Option<Self> {
         let name = raw.string_at("name")?;
         let mut cluster = Self {
             at: raw.offset(),
@@ -174,11 +178,11 @@ impl<'a> Cluster<'a> {
             lb_policy: Cow::Borrowed("ROUND_ROBIN"),
             endpoints: Vec::new(),
             sockets: Sockets::default(),
-            choice: Choice::None("the cluster has no endpoints"),
+            choice: ClusterChoice::None("the cluster has no endpoints"),
             protocol: OnceCell::new(),
             name,
         };
-        let mut policy = Policy::default();
+        let mut policy = LbPolicy::default();
         let mut original_port = None;
         for (key, value) in raw.members() {
             match &*key {
@@ -198,8 +202,8 @@ impl<'a> Cluster<'a> {
 
     fn choose(
         &mut self,
-        known: &endpoint::Known<'_, 'a>,
-        mut policy: Policy,
+        known: &endpoint::KnownEndpoints<'_, 'a>,
+        mut policy: LbPolicy,
         original: Option<Raw<'a>>,
     ) {
         if self.discovery == "ORIGINAL_DST" || self.discovery == "envoy.clusters.original_dst" {
@@ -214,19 +218,19 @@ impl<'a> Cluster<'a> {
                 }
                 self.choice = balance::choose(&self.endpoints, &policy);
             }
-            Err(fact) => self.choice = Choice::Unknown(fact),
+            Err(fact) => self.choice = ClusterChoice::Unknown(fact),
         }
         if let Some(what) = policy.unmodelled {
-            self.choice = Choice::Unknown(unmodelled(&what));
+            self.choice = ClusterChoice::Unknown(unmodelled(&what));
         }
     }
 
     /// Every endpoint, and whether it may be picked.
-    fn explain(&self, record: &mut Record) {
+    fn explain(&self, record: &mut DecisionRecord) {
         if !record.keep {
             return;
         }
-        let shares = if let Choice::Endpoints(shares, _) = &self.choice {
+        let shares = if let ClusterChoice::Endpoints(shares, _) = &self.choice {
             &shares[..]
         } else {
             &[]
@@ -247,16 +251,16 @@ impl<'a> Cluster<'a> {
             };
             let what = endpoint.address.to_string();
             let at = endpoint.at.unwrap_or(self.at);
-            record.add(|| Considered {
+            record.add(|| MatchCandidate {
                 what,
                 matched: share.is_some().into(),
                 why,
                 at,
             });
         }
-        if let Choice::Unknown(fact) = &self.choice {
+        if let ClusterChoice::Unknown(fact) = &self.choice {
             let matched = Tri::Unknown(fact.clone());
-            record.add(|| Considered {
+            record.add(|| MatchCandidate {
                 what: self.name.to_string(),
                 matched,
                 why: fact.to_string(),
@@ -291,7 +295,7 @@ impl Endpoint<'_> {
     /// Its IP address and port; none for other kinds of address.
     pub fn socket(&self) -> Option<(IpAddr, u16)> {
         *self.parsed.get_or_init(|| {
-            let Address::Socket(ip, port) = &self.address else {
+            let HostAddress::Socket(ip, port) = &self.address else {
                 return None;
             };
             Some((ip.parse().ok()?, u16::try_from(*port).ok()?))

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 
 use super::answer::Answer;
 use super::jwt::{self, JwtAuthn, JwtPerRoute};
-use super::rbac::filter::Outcome as RbacOutcome;
+use super::rbac::filter::RbacOutcome;
 use super::rbac::{RbacFilter, RbacPerRoute};
 use super::runtime::Runtime;
-use super::{Record, State, Tri};
+use super::{DecisionRecord, RequestState, Tri};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 
@@ -26,42 +26,42 @@ mod remote;
 mod set_filter_state;
 mod walk;
 
-pub use any::Typed;
+pub use any::TypedConfig;
 use ext_authz::{ExtAuthz, ExtAuthzPerRoute};
-use fault::Fault;
+use fault::HttpFault;
 use header_mutation::HeaderMutation;
-use kind::Kind;
+use kind::HttpFilterKind;
 use local_ratelimit::LocalRateLimit;
 use overrides::PerRoute;
-pub use overrides::{Overrides, Scope};
+pub use overrides::{FilterScope, Overrides};
 use remote::ClientAddress;
 use set_filter_state::SetFilterState;
-pub use walk::{Branch, Step, Verdict, Walk};
+pub use walk::{FilterBranch, FilterStep, FilterVerdict, FilterWalk};
 
 /// The compiled filters of one connection manager.
 #[derive(Debug)]
-pub struct FilterChain<'a> {
-    filters: Vec<Filter<'a>>,
+pub struct HttpFilters<'a> {
+    filters: Vec<HttpFilter<'a>>,
     client: ClientAddress,
 }
 
 /// One compiled filter.
 #[derive(Debug)]
-pub struct Filter<'a> {
+pub struct HttpFilter<'a> {
     /// Its name in the configuration; per-route configuration refers to it.
     pub name: Cow<'a, str>,
     /// Where it stands in the dump.
     pub at: usize,
     /// Whether it is off unless a route turns it on.
     disabled: bool,
-    config: Config<'a>,
+    config: HttpFilterConfig<'a>,
 }
 
 #[derive(Debug)]
-enum Config<'a> {
+enum HttpFilterConfig<'a> {
     Rbac(RbacFilter),
     Jwt(JwtAuthn),
-    Fault(Fault),
+    Fault(HttpFault),
     Cors,
     LocalRateLimit(LocalRateLimit),
     ExtAuthz(ExtAuthz),
@@ -80,18 +80,18 @@ enum Config<'a> {
 
 /// What filters need to know beside the request.
 #[derive(Clone, Copy)]
-pub struct Environment<'e> {
+pub struct FilterEnvironment<'e> {
     /// The time at which tokens are judged.
     pub now: Time,
     /// What became of a cluster, by its name.
-    pub upstream: &'e dyn Fn(&str) -> Upstream,
+    pub upstream: &'e dyn Fn(&str) -> UpstreamState,
     /// The cluster the route leads to, when it leads to one.
     pub cluster: Option<&'e str>,
 }
 
 /// Whether a cluster could answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Upstream {
+pub enum UpstreamState {
     /// There is no such cluster.
     Missing,
     /// It has no endpoint that may be used.
@@ -102,7 +102,7 @@ pub enum Upstream {
     Unknown(Box<str>),
 }
 
-impl<'a> FilterChain<'a> {
+impl<'a> HttpFilters<'a> {
     /// Compiles the filters of an `HttpConnectionManager`. `extension` finds the
     /// `TypedExtensionConfig` that ECDS delivered for a filter, by its name.
     pub fn compile(
@@ -110,7 +110,7 @@ impl<'a> FilterChain<'a> {
         runtime: &Runtime<'_>,
         extension: &dyn Fn(&str) -> Option<Raw<'a>>,
     ) -> Self {
-        let filter = |raw| Filter::compile(raw, runtime, extension);
+        let filter = |raw| HttpFilter::compile(raw, runtime, extension);
         Self {
             filters: manager.list("http_filters").map(filter).collect(),
             client: ClientAddress::compile(manager),
@@ -118,7 +118,7 @@ impl<'a> FilterChain<'a> {
     }
 
     /// The filters.
-    pub fn filters(&self) -> &[Filter<'a>] {
+    pub fn filters(&self) -> &[HttpFilter<'a>] {
         &self.filters
     }
 
@@ -127,15 +127,15 @@ impl<'a> FilterChain<'a> {
     pub fn evaluate(
         &self,
         overrides: &Overrides,
-        state: &mut State<'_>,
-        environment: &Environment<'_>,
-        record: &mut Record,
-    ) -> Walk<'_> {
+        state: &mut RequestState<'_>,
+        environment: &FilterEnvironment<'_>,
+        record: &mut DecisionRecord,
+    ) -> FilterWalk<'_> {
         state.remote = self.client.of(state);
-        let mut walk = Walk::new(self.filters.len());
+        let mut walk = FilterWalk::new(self.filters.len());
         for filter in &self.filters {
             let verdict = if filter.is_disabled(overrides) {
-                Verdict::Skipped("it is disabled here".into())
+                FilterVerdict::Skipped("it is disabled here".into())
             } else {
                 filter.evaluate(overrides, state, environment, record)
             };
@@ -148,7 +148,7 @@ impl<'a> FilterChain<'a> {
     }
 }
 
-impl<'a> Filter<'a> {
+impl<'a> HttpFilter<'a> {
     fn compile(
         raw: Raw<'a>,
         runtime: &Runtime<'_>,
@@ -160,9 +160,11 @@ impl<'a> Filter<'a> {
             let delivered = extension(&name).and_then(|config| config.get("typed_config"));
             delivered.or_else(|| discovery.get("default_config"))
         });
-        let config = config.and_then(Typed::of);
+        let config = config.and_then(TypedConfig::of);
         Self {
-            config: config.map_or(Config::Missing, |config| Config::compile(&config, runtime)),
+            config: config.map_or(HttpFilterConfig::Missing, |config| {
+                HttpFilterConfig::compile(&config, runtime)
+            }),
             at: raw.offset(),
             disabled: raw.get("disabled").and_then(Raw::bool).unwrap_or_default(),
             name,
@@ -172,18 +174,18 @@ impl<'a> Filter<'a> {
     /// What kind of filter it is, by its type or by what became of its configuration.
     pub fn kind(&self) -> &str {
         match &self.config {
-            Config::Rbac(_) => "rbac",
-            Config::Jwt(_) => "jwt_authn",
-            Config::Fault(_) => "fault",
-            Config::Cors => "cors",
-            Config::LocalRateLimit(_) => "local_ratelimit",
-            Config::ExtAuthz(_) => "ext_authz",
-            Config::HeaderMutation(_) => "header_mutation",
-            Config::SetFilterState(_) => "set_filter_state",
-            Config::Harmless | Config::WritesMetadata => "harmless",
-            Config::Missing => "missing",
-            Config::Router => "router",
-            Config::Unmodelled(kind) => kind,
+            HttpFilterConfig::Rbac(_) => "rbac",
+            HttpFilterConfig::Jwt(_) => "jwt_authn",
+            HttpFilterConfig::Fault(_) => "fault",
+            HttpFilterConfig::Cors => "cors",
+            HttpFilterConfig::LocalRateLimit(_) => "local_ratelimit",
+            HttpFilterConfig::ExtAuthz(_) => "ext_authz",
+            HttpFilterConfig::HeaderMutation(_) => "header_mutation",
+            HttpFilterConfig::SetFilterState(_) => "set_filter_state",
+            HttpFilterConfig::Harmless | HttpFilterConfig::WritesMetadata => "harmless",
+            HttpFilterConfig::Missing => "missing",
+            HttpFilterConfig::Router => "router",
+            HttpFilterConfig::Unmodelled(kind) => kind,
         }
     }
 
@@ -199,16 +201,18 @@ impl<'a> Filter<'a> {
     fn evaluate(
         &self,
         overrides: &Overrides,
-        state: &mut State<'_>,
-        environment: &Environment<'_>,
-        record: &mut Record,
-    ) -> Verdict {
+        state: &mut RequestState<'_>,
+        environment: &FilterEnvironment<'_>,
+        record: &mut DecisionRecord,
+    ) -> FilterVerdict {
         let entries = overrides.of(&self.name);
         let own = entries.first();
         match &self.config {
-            Config::Rbac(filter) => evaluate_rbac(filter, own, state, record),
-            Config::Jwt(filter) => evaluate_jwt(filter, own, state, environment.now, record),
-            Config::Fault(fault) => {
+            HttpFilterConfig::Rbac(filter) => evaluate_rbac(filter, own, state, record),
+            HttpFilterConfig::Jwt(filter) => {
+                evaluate_jwt(filter, own, state, environment.now, record)
+            }
+            HttpFilterConfig::Fault(fault) => {
                 let fault = if let Some(PerRoute::Fault(own)) = own {
                     own
                 } else {
@@ -216,13 +220,13 @@ impl<'a> Filter<'a> {
                 };
                 fault.evaluate(&state.request, environment.cluster)
             }
-            Config::Cors => cors::evaluate(
+            HttpFilterConfig::Cors => cors::evaluate(
                 entries,
                 &overrides.cors_fields,
                 state,
                 environment.cluster.is_some(),
             ),
-            Config::LocalRateLimit(limit) => {
+            HttpFilterConfig::LocalRateLimit(limit) => {
                 let limit = if let Some(PerRoute::LocalRateLimit(own)) = own {
                     own
                 } else {
@@ -230,49 +234,53 @@ impl<'a> Filter<'a> {
                 };
                 limit.evaluate(&state.request)
             }
-            Config::ExtAuthz(authz) => match own {
+            HttpFilterConfig::ExtAuthz(authz) => match own {
                 Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::Disabled)) => {
-                    Verdict::Skipped("the route needs no authorization".into())
+                    FilterVerdict::Skipped("the route needs no authorization".into())
                 }
-                Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::OtherService)) => Verdict::Undecided(
-                    "the answer of the authorization service that the route names".into(),
-                ),
+                Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::OtherService)) => {
+                    FilterVerdict::Undecided(
+                        "the answer of the authorization service that the route names".into(),
+                    )
+                }
                 _ => authz.evaluate(state, environment.upstream),
             },
-            Config::HeaderMutation(mutation) => mutation.evaluate(own, state),
-            Config::SetFilterState(filter) => filter.evaluate(state),
-            Config::Harmless => Verdict::Passed("it decides nothing".into()),
-            Config::WritesMetadata => {
+            HttpFilterConfig::HeaderMutation(mutation) => mutation.evaluate(own, state),
+            HttpFilterConfig::SetFilterState(filter) => filter.evaluate(state),
+            HttpFilterConfig::Harmless => FilterVerdict::Passed("it decides nothing".into()),
+            HttpFilterConfig::WritesMetadata => {
                 state.metadata.written_by(&self.name);
-                Verdict::Passed("it decides nothing".into())
+                FilterVerdict::Passed("it decides nothing".into())
             }
-            Config::Missing => {
-                Verdict::Answered(Answer::new(&state.request, 500, &["NFCF"], ""), None)
+            HttpFilterConfig::Missing => {
+                FilterVerdict::Answered(Answer::new(&state.request, 500, &["NFCF"], ""), None)
             }
-            Config::Router => Verdict::Passed("the end of the filters".into()),
-            Config::Unmodelled(_) => Verdict::Undecided(
+            HttpFilterConfig::Router => FilterVerdict::Passed("the end of the filters".into()),
+            HttpFilterConfig::Unmodelled(_) => FilterVerdict::Undecided(
                 format!("what the filter {} does, which is not modelled", self.name).into(),
             ),
         }
     }
 }
 
-impl<'a> Config<'a> {
-    fn compile(config: &Typed<'a>, runtime: &Runtime<'_>) -> Self {
+impl<'a> HttpFilterConfig<'a> {
+    fn compile(config: &TypedConfig<'a>, runtime: &Runtime<'_>) -> Self {
         let raw = config.value;
-        match Kind::of(&config.type_url) {
-            Kind::Rbac => Self::Rbac(RbacFilter::compile(raw)),
-            Kind::JwtAuthn => Self::Jwt(JwtAuthn::compile(raw)),
-            Kind::Fault => Self::Fault(Fault::compile(raw, runtime)),
-            Kind::Cors => Self::Cors,
-            Kind::LocalRateLimit => Self::LocalRateLimit(LocalRateLimit::compile(raw, runtime)),
-            Kind::ExtAuthz => Self::ExtAuthz(ExtAuthz::compile(raw, runtime)),
-            Kind::HeaderMutation => Self::HeaderMutation(HeaderMutation::compile(raw)),
-            Kind::SetFilterState => Self::SetFilterState(SetFilterState::compile(raw)),
-            Kind::Harmless => Self::Harmless,
-            Kind::WritesMetadata => Self::WritesMetadata,
-            Kind::Router => Self::Router,
-            Kind::Unmodelled => Self::Unmodelled(config.type_url.clone()),
+        match HttpFilterKind::of(&config.type_url) {
+            HttpFilterKind::Rbac => Self::Rbac(RbacFilter::compile(raw)),
+            HttpFilterKind::JwtAuthn => Self::Jwt(JwtAuthn::compile(raw)),
+            HttpFilterKind::Fault => Self::Fault(HttpFault::compile(raw, runtime)),
+            HttpFilterKind::Cors => Self::Cors,
+            HttpFilterKind::LocalRateLimit => {
+                Self::LocalRateLimit(LocalRateLimit::compile(raw, runtime))
+            }
+            HttpFilterKind::ExtAuthz => Self::ExtAuthz(ExtAuthz::compile(raw, runtime)),
+            HttpFilterKind::HeaderMutation => Self::HeaderMutation(HeaderMutation::compile(raw)),
+            HttpFilterKind::SetFilterState => Self::SetFilterState(SetFilterState::compile(raw)),
+            HttpFilterKind::Harmless => Self::Harmless,
+            HttpFilterKind::WritesMetadata => Self::WritesMetadata,
+            HttpFilterKind::Router => Self::Router,
+            HttpFilterKind::Unmodelled => Self::Unmodelled(config.type_url.clone()),
         }
     }
 }
@@ -280,44 +288,44 @@ impl<'a> Config<'a> {
 fn evaluate_rbac(
     filter: &RbacFilter,
     own: Option<&PerRoute>,
-    state: &mut State<'_>,
-    record: &mut Record,
-) -> Verdict {
+    state: &mut RequestState<'_>,
+    record: &mut DecisionRecord,
+) -> FilterVerdict {
     let filter = match own {
         Some(PerRoute::Rbac(RbacPerRoute(None))) => {
-            return Verdict::Skipped("the route has no rules".into());
+            return FilterVerdict::Skipped("the route has no rules".into());
         }
         Some(PerRoute::Rbac(RbacPerRoute(Some(own)))) => own,
         _ => filter,
     };
     let outcome = filter.evaluate(state, record);
     match (outcome.passes(), outcome.details()) {
-        (Tri::Unknown(fact), _) => Verdict::Undecided(fact),
+        (Tri::Unknown(fact), _) => FilterVerdict::Undecided(fact),
         (Tri::No, Some(details)) => {
             let answer =
                 Answer::new(&state.request, 403, &[], details).with_body("RBAC: access denied");
-            Verdict::Answered(answer, Some(Box::new(outcome)))
+            FilterVerdict::Answered(answer, Some(Box::new(outcome)))
         }
-        _ => Verdict::Rbac(Box::new(outcome)),
+        _ => FilterVerdict::Rbac(Box::new(outcome)),
     }
 }
 
 fn evaluate_jwt(
     filter: &JwtAuthn,
     own: Option<&PerRoute>,
-    state: &mut State<'_>,
+    state: &mut RequestState<'_>,
     now: Time,
-    record: &mut Record,
-) -> Verdict {
+    record: &mut DecisionRecord,
+) -> FilterVerdict {
     let own: Option<&JwtPerRoute> = if let Some(PerRoute::Jwt(own)) = own {
         Some(own)
     } else {
         None
     };
     match filter.evaluate(own, state, now, record) {
-        jwt::Verdict::Passed(why) => Verdict::Passed(why.into()),
-        jwt::Verdict::Refused(answer) => Verdict::Answered(answer, None),
-        jwt::Verdict::Undecided(fact) => Verdict::Undecided(fact),
+        jwt::JwtVerdict::Passed(why) => FilterVerdict::Passed(why.into()),
+        jwt::JwtVerdict::Refused(answer) => FilterVerdict::Answered(answer, None),
+        jwt::JwtVerdict::Undecided(fact) => FilterVerdict::Undecided(fact),
     }
 }
 

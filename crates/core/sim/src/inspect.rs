@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use super::matcher::unmodelled;
+use super::message;
 use super::request::Connection;
 use meshladder_text::json::Raw;
 
 /// A connection as filter chains see it: a name or protocol that no listener filter looked for is
 /// not there.
 #[derive(Clone, Debug)]
-pub struct Seen<'r> {
+pub struct InspectedConnection<'r> {
     /// Where the client wanted to go.
     pub destination: (IpAddr, u16),
     /// Where it comes from; none when nobody said.
@@ -45,12 +46,12 @@ pub struct ListenerFilters<'a> {
 
 #[derive(Debug)]
 struct ListenerFilter<'a> {
-    kind: Kind<'a>,
+    kind: ListenerFilterKind<'a>,
     disabled: Option<Predicate>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Kind<'a> {
+enum ListenerFilterKind<'a> {
     OriginalDst,
     TlsInspector,
     HttpInspector,
@@ -72,7 +73,7 @@ enum Predicate {
     Ports(u64, u64),
 }
 
-impl<'r> Seen<'r> {
+impl<'r> InspectedConnection<'r> {
     /// A connection that no filter has looked into.
     pub fn unseen(connection: &'r Connection) -> Self {
         Self {
@@ -111,9 +112,12 @@ impl<'a> ListenerFilters<'a> {
 
     /// Whether a filter restores the address that the client wanted to reach.
     pub fn restore_destination(&self) -> bool {
-        self.filters
-            .iter()
-            .any(|filter| filter.kind == Kind::OriginalDst)
+        for filter in &self.filters {
+            if filter.kind == ListenerFilterKind::OriginalDst {
+                return true;
+            }
+        }
+        false
     }
 
     /// Lets the filters look at the connection. `local_port` is the port at which it arrived: the
@@ -125,22 +129,18 @@ impl<'a> ListenerFilters<'a> {
         &self,
         connection: &'r Connection,
         mut local_port: u16,
-        mut seen: Seen<'r>,
-    ) -> Result<Seen<'r>, Box<str>> {
+        mut seen: InspectedConnection<'r>,
+    ) -> Result<InspectedConnection<'r>, Box<str>> {
         for filter in &self.filters {
-            if filter
-                .disabled
-                .as_ref()
-                .is_some_and(|predicate| predicate.holds(local_port))
-            {
+            if filter.is_disabled(local_port) {
                 continue;
             }
             match &filter.kind {
-                Kind::OriginalDst => local_port = connection.destination.1,
-                Kind::TlsInspector => inspect_tls(connection, &mut seen),
-                Kind::HttpInspector => inspect_http(connection, &mut seen),
-                Kind::Harmless => {}
-                Kind::Unmodelled(name) => {
+                ListenerFilterKind::OriginalDst => local_port = connection.destination.1,
+                ListenerFilterKind::TlsInspector => inspect_tls(connection, &mut seen),
+                ListenerFilterKind::HttpInspector => inspect_http(connection, &mut seen),
+                ListenerFilterKind::Harmless => {}
+                ListenerFilterKind::Unmodelled(name) => {
                     return Err(unmodelled(&format!("the listener filter {name}")));
                 }
             }
@@ -152,10 +152,13 @@ impl<'a> ListenerFilters<'a> {
 /// "TLS Inspector listener filter allows detecting whether the transport appears to be TLS or
 /// plaintext, and if it is TLS, it detects the Server Name Indication and/or Application-Layer
 /// Protocol Negotiation from the client."
-fn inspect_tls<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
+fn inspect_tls<'r>(connection: &'r Connection, seen: &mut InspectedConnection<'r>) {
     let Some(tls) = &connection.tls else { return };
     seen.transport_protocol = "tls";
-    if let Some(sni) = tls.sni.as_deref().filter(|sni| !sni.is_empty()) {
+
+    // An empty name is none: what an earlier listener has seen stays.
+    let sni = tls.sni.as_deref().unwrap_or_default();
+    if !sni.is_empty() {
         seen.server_name = lower_case(sni);
     }
     if !tls.alpn.is_empty() {
@@ -166,7 +169,7 @@ fn inspect_tls<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
 /// "HTTP Inspector listener filter allows detecting whether the application protocol appears to be
 /// HTTP, and if it is HTTP, it detects the HTTP protocol (HTTP/1.x or HTTP/2) further." It does
 /// nothing once TLS was seen.
-fn inspect_http<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
+fn inspect_http<'r>(connection: &'r Connection, seen: &mut InspectedConnection<'r>) {
     if seen.transport_protocol == "tls" || connection.tls.is_some() {
         return;
     }
@@ -175,51 +178,59 @@ fn inspect_http<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
     }
 }
 
-fn lower_case(text: &str) -> Cow<'_, str> {
-    if text.bytes().any(|b| b.is_ascii_uppercase()) {
-        Cow::Owned(text.to_ascii_lowercase())
-    } else {
-        Cow::Borrowed(text)
+/// `tls_inspector` out of the type of its configuration, or out of its name.
+fn short_name<'n>(type_url: &'n str, name: &'n str) -> &'n str {
+    const TYPE: &str = "type.googleapis.com/envoy.extensions.filters.listener.";
+    match type_url.strip_prefix(TYPE) {
+        Some(message) => message.split('.').next().unwrap_or_default(),
+        None => name
+            .strip_prefix("envoy.filters.listener.")
+            .unwrap_or_default(),
     }
+}
+
+fn lower_case(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Cow::Owned(text.to_ascii_lowercase());
+    }
+    Cow::Borrowed(text)
 }
 
 impl<'a> ListenerFilter<'a> {
     fn read(filter: Raw<'a>) -> Self {
-        let name = filter.string_at("name").unwrap_or_default();
-        let config = filter.get("typed_config");
-        let url = config
-            .and_then(|config| config.string_at("@type"))
-            .unwrap_or_default();
-        // With this a tls_inspector ends what is not TLS.
-        let closes = config.and_then(|config| {
-            config
-                .get("close_connection_on_client_hello_parsing_errors")?
-                .bool()
-        });
-        let kind = if closes == Some(true) {
-            Kind::Unmodelled(name)
-        } else {
-            Kind::of(&url, name)
-        };
+        let name = message::text(filter, "name");
         Self {
-            kind,
+            kind: match filter.get("typed_config") {
+                Some(config) => ListenerFilterKind::read(config, name),
+                None => ListenerFilterKind::of("", name),
+            },
             disabled: filter.get("filter_disabled").map(Predicate::read),
+        }
+    }
+
+    /// "filter_disabled: Optional match predicate used to disable the filter. The filter is enabled when
+    /// this field is empty."
+    fn is_disabled(&self, local_port: u16) -> bool {
+        match &self.disabled {
+            Some(predicate) => predicate.holds(local_port),
+            None => false,
         }
     }
 }
 
-impl<'a> Kind<'a> {
+impl<'a> ListenerFilterKind<'a> {
+    fn read(config: Raw<'a>, name: Cow<'a, str>) -> Self {
+        // With this a tls_inspector ends what is not TLS.
+        if message::flag(config, "close_connection_on_client_hello_parsing_errors") {
+            return Self::Unmodelled(name);
+        }
+        Self::of(&message::text(config, "@type"), name)
+    }
+
     /// A filter is what its configuration's type says; one without configuration is known by its
     /// name.
     fn of(type_url: &str, name: Cow<'a, str>) -> Self {
-        let message =
-            type_url.strip_prefix("type.googleapis.com/envoy.extensions.filters.listener.");
-        let short = name.strip_prefix("envoy.filters.listener.");
-        match message
-            .map(|m| m.split('.').next().unwrap_or_default())
-            .or(short)
-            .unwrap_or_default()
-        {
+        match short_name(type_url, &name) {
             "original_dst" => Self::OriginalDst,
             "tls_inspector" => Self::TlsInspector,
             "http_inspector" => Self::HttpInspector,
@@ -234,18 +245,22 @@ impl Predicate {
         let Some((kind, value)) = predicate.members().next() else {
             return Self::Any(false);
         };
-        let rules = || value.list("rules").map(Self::read).collect();
         match &*kind {
-            "or_match" => Self::Or(rules()),
-            "and_match" => Self::And(rules()),
+            "or_match" => Self::Or(Self::read_rules(value)),
+            "and_match" => Self::And(Self::read_rules(value)),
             "not_match" => Self::Not(Box::new(Self::read(value))),
-            "any_match" => Self::Any(value.bool().unwrap_or(false)),
-            "destination_port_range" => {
-                let number = |key| value.get(key).and_then(Raw::number).unwrap_or(0);
-                Self::Ports(number("start"), number("end"))
-            }
+            "any_match" => Self::Any(value.bool() == Some(true)),
+            "destination_port_range" => Self::Ports(
+                message::number(value, "start"),
+                message::number(value, "end"),
+            ),
             _ => Self::Any(false),
         }
+    }
+
+    /// `MatchSet`
+    fn read_rules(set: Raw<'_>) -> Vec<Self> {
+        set.list("rules").map(Self::read).collect()
     }
 
     fn holds(&self, local_port: u16) -> bool {

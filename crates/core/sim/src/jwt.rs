@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::answer::Answer;
 use super::matcher::{HeaderMatcher, PathMatch, QueryParameterMatcher, without_query_and_fragment};
-use super::state::{Known, State};
-use super::{Considered, Record, Request, Tri};
+use super::state::{MetadataEntry, RequestState};
+use super::{DecisionRecord, MatchCandidate, Request, Tri};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 
@@ -19,10 +19,10 @@ pub mod status;
 mod token;
 mod verification;
 
-use provider::Provider;
-use requirement::{Outcome, Requirement};
-pub use status::Status;
-pub use token::Token;
+use provider::JwtProvider;
+use requirement::{JwtRequirement, RequirementOutcome};
+pub use status::JwtStatus;
+pub use token::Jwt;
 use verification::Verification;
 
 /// The namespace of what the filter writes into the metadata.
@@ -33,15 +33,15 @@ pub const NAMESPACE: &str = "envoy.filters.http.jwt_authn";
 pub struct JwtAuthn {
     /// Where it stands in the dump.
     pub at: usize,
-    providers: BTreeMap<Box<str>, Provider>,
-    rules: Vec<Rule>,
-    requirement_map: BTreeMap<Box<str>, Requirement>,
+    providers: BTreeMap<Box<str>, JwtProvider>,
+    rules: Vec<JwtRule>,
+    requirement_map: BTreeMap<Box<str>, JwtRequirement>,
     filter_state_rules: Option<Box<str>>,
     bypass_cors_preflight: bool,
 }
 
 #[derive(Debug)]
-struct Rule {
+struct JwtRule {
     at: usize,
     matches: RuleMatch,
     requirement: RuleRequirement,
@@ -49,7 +49,7 @@ struct Rule {
 
 #[derive(Debug)]
 enum RuleRequirement {
-    Own(Requirement),
+    Own(JwtRequirement),
     Named(Box<str>),
 }
 
@@ -72,7 +72,7 @@ pub enum JwtPerRoute {
 
 /// What the filter does with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum JwtVerdict {
     /// It goes on; why, as in `no rule matches`.
     Passed(&'static str),
     /// It is refused.
@@ -108,10 +108,10 @@ impl JwtAuthn {
             at: raw.offset(),
             rules: raw
                 .list("rules")
-                .map(|rule| Rule::compile(rule, &providers))
+                .map(|rule| JwtRule::compile(rule, &providers))
                 .collect(),
             requirement_map: named
-                .map(|(name, raw)| (name.into(), Requirement::compile(raw, &providers)))
+                .map(|(name, raw)| (name.into(), JwtRequirement::compile(raw, &providers)))
                 .collect(),
             filter_state_rules: raw
                 .get("filter_state_rules")
@@ -122,7 +122,7 @@ impl JwtAuthn {
                 .unwrap_or_default(),
             providers: providers
                 .iter()
-                .map(|(name, raw)| (name.clone(), Provider::compile(*raw)))
+                .map(|(name, raw)| (name.clone(), JwtProvider::compile(*raw)))
                 .collect(),
         }
     }
@@ -132,25 +132,27 @@ impl JwtAuthn {
     pub fn evaluate(
         &self,
         per_route: Option<&JwtPerRoute>,
-        state: &mut State<'_>,
+        state: &mut RequestState<'_>,
         now: Time,
-        record: &mut Record,
-    ) -> Verdict {
+        record: &mut DecisionRecord,
+    ) -> JwtVerdict {
         // "The CORS preflight doesn't include user credentials, bypass regardless of JWT
         // requirements."
         if self.bypass_cors_preflight && is_cors_preflight(&state.request) {
-            return Verdict::Passed("a CORS preflight needs no token");
+            return JwtVerdict::Passed("a CORS preflight needs no token");
         }
         let requirement = match per_route {
-            Some(JwtPerRoute::Disabled) => return Verdict::Passed("the route asks for no token"),
+            Some(JwtPerRoute::Disabled) => {
+                return JwtVerdict::Passed("the route asks for no token");
+            }
             Some(JwtPerRoute::Requirement(name)) => match self.requirement_map.get(name) {
                 Some(requirement) => requirement,
-                None => return Verdict::Refused(self.wrong_requirement(name, &state.request)),
+                None => return JwtVerdict::Refused(self.wrong_requirement(name, &state.request)),
             },
             None => match self.requirement(&state.request, record) {
                 Ok(Some(requirement)) => requirement,
-                Ok(None) => return Verdict::Passed("no rule asks for a token"),
-                Err(fact) => return Verdict::Undecided(fact),
+                Ok(None) => return JwtVerdict::Passed("no rule asks for a token"),
+                Err(fact) => return JwtVerdict::Undecided(fact),
             },
         };
         self.verify(requirement, state, now)
@@ -160,11 +162,11 @@ impl JwtAuthn {
     fn requirement(
         &self,
         request: &Request,
-        record: &mut Record,
-    ) -> Result<Option<&Requirement>, Box<str>> {
+        record: &mut DecisionRecord,
+    ) -> Result<Option<&JwtRequirement>, Box<str>> {
         for rule in &self.rules {
             let (matched, why) = rule.matches.matches(request);
-            record.add(|| Considered {
+            record.add(|| MatchCandidate {
                 what: format!("JWT rule {}", rule.matches.describe()),
                 matched: matched.clone(),
                 why: why(),
@@ -189,7 +191,12 @@ impl JwtAuthn {
         }
     }
 
-    fn verify(&self, requirement: &Requirement, state: &mut State<'_>, now: Time) -> Verdict {
+    fn verify(
+        &self,
+        requirement: &JwtRequirement,
+        state: &mut RequestState<'_>,
+        now: Time,
+    ) -> JwtVerdict {
         let mut verification = Verification {
             providers: &self.providers,
             now,
@@ -200,13 +207,13 @@ impl JwtAuthn {
         let extracted = verification.extracted;
         let has_token = extracted
             .iter()
-            .any(|(_, known)| !matches!(known, Known::Unknown(_)));
+            .any(|(_, known)| !matches!(known, MetadataEntry::Unknown(_)));
         write_metadata(extracted, state);
         match outcome {
-            Outcome::Met if has_token => Verdict::Passed("the token is good"),
-            Outcome::Met => Verdict::Passed("no token is needed"),
-            Outcome::Unknown(fact) => Verdict::Undecided(fact),
-            Outcome::Failed(status) => Verdict::Refused(
+            RequirementOutcome::Met if has_token => JwtVerdict::Passed("the token is good"),
+            RequirementOutcome::Met => JwtVerdict::Passed("no token is needed"),
+            RequirementOutcome::Unknown(fact) => JwtVerdict::Undecided(fact),
+            RequirementOutcome::Failed(status) => JwtVerdict::Refused(
                 Answer::new(&state.request, status.code(), &[], status.details())
                     .with_body(status.text()),
             ),
@@ -226,10 +233,10 @@ impl JwtAuthn {
 }
 
 /// What is unknown stays so: another token may have been the good one.
-fn write_metadata(extracted: Vec<(Box<str>, Known)>, state: &mut State<'_>) {
+fn write_metadata(extracted: Vec<(Box<str>, MetadataEntry)>, state: &mut RequestState<'_>) {
     let (unknown, known): (Vec<_>, Vec<_>) = extracted
         .into_iter()
-        .partition(|(_, known)| matches!(known, Known::Unknown(_)));
+        .partition(|(_, known)| matches!(known, MetadataEntry::Unknown(_)));
     for (key, value) in known
         .into_iter()
         .chain(unknown)
@@ -250,11 +257,11 @@ pub(super) fn is_cors_preflight(request: &Request) -> bool {
     request.method == "OPTIONS" && filled("origin") && filled("access-control-request-method")
 }
 
-impl Rule {
+impl JwtRule {
     fn compile(raw: Raw<'_>, providers: &BTreeMap<Box<str>, Raw<'_>>) -> Self {
         let own = || {
-            raw.get("requires").map_or(Requirement::None, |raw| {
-                Requirement::compile(raw, providers)
+            raw.get("requires").map_or(JwtRequirement::None, |raw| {
+                JwtRequirement::compile(raw, providers)
             })
         };
         let named = raw

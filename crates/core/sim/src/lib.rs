@@ -11,6 +11,7 @@ pub mod inspect;
 pub mod jwt;
 pub mod listener;
 pub mod matcher;
+mod message;
 mod mutation;
 pub mod network;
 pub mod path;
@@ -28,11 +29,11 @@ pub use answer::Answer;
 use meshladder_text::cidr;
 pub use meshladder_text::tri::Tri;
 pub use request::Request;
-pub use state::State;
+pub use state::RequestState;
 
 /// One candidate of a decision: what it is, whether it matched, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Considered {
+pub struct MatchCandidate {
     /// The candidate as a user would name it: a filter chain's name, `prefix /api`, a policy.
     pub what: String,
     /// Whether it matched.
@@ -46,13 +47,13 @@ pub struct Considered {
 /// Where losers and reasons are kept. Rehearsing many requests keeps none, and pays nothing for
 /// them.
 #[derive(Debug, Default)]
-pub struct Record {
+pub struct DecisionRecord {
     keep: bool,
     /// Every candidate that was looked at, in order.
-    pub considered: Vec<Considered>,
+    pub considered: Vec<MatchCandidate>,
 }
 
-impl Record {
+impl DecisionRecord {
     /// A record that keeps everything.
     pub fn keeping() -> Self {
         Self {
@@ -66,8 +67,19 @@ impl Record {
         Self::default()
     }
 
+    /// Whether somebody will read it. Texts are only made when it is.
+    pub fn is_kept(&self) -> bool {
+        self.keep
+    }
+
+    /// Adds a candidate. Asked for only after [`Self::is_kept`], since a candidate has texts.
+    pub(crate) fn push(&mut self, candidate: MatchCandidate) {
+        debug_assert!(self.keep, "nobody reads this record");
+        self.considered.push(candidate);
+    }
+
     /// Adds a candidate; `make` is only called when somebody will read it.
-    pub fn add(&mut self, make: impl FnOnce() -> Considered) {
+    pub fn add(&mut self, make: impl FnOnce() -> MatchCandidate) {
         if self.keep {
             self.considered.push(make());
         }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::chain::{FilterChains, Found};
-use super::inspect::{ListenerFilters, Seen};
+use super::chain::{ChainChoice, FilterChains};
+use super::inspect::{InspectedConnection, ListenerFilters};
 use super::request::Connection;
-use super::{Considered, Record, Tri};
-use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use super::{DecisionRecord, MatchCandidate, Tri};
+use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_text::json::Raw;
 
 mod address;
@@ -55,7 +55,7 @@ pub struct Listener<'a> {
 
 /// Where a connection comes from, as the proxy's pod sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum TrafficDirection {
     /// The pod's own application makes it.
     Outbound,
     /// It comes from outside the pod.
@@ -64,9 +64,9 @@ pub enum Side {
 
 /// What becomes of a connection.
 #[derive(Debug)]
-pub enum Accepted<'c, 'a> {
+pub enum ListenerOutcome<'c, 'a> {
     /// A listener takes it.
-    Taken(Taken<'c, 'a>),
+    Taken(ListenerPick<'c, 'a>),
     /// It does not come to Envoy, for this reason.
     NotCaptured(Cow<'static, str>),
     /// Nothing listens there: the connection is refused.
@@ -75,18 +75,18 @@ pub enum Accepted<'c, 'a> {
 
 /// A connection in the hands of a listener.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken<'c, 'a> {
+pub struct ListenerPick<'c, 'a> {
     /// The listener.
     pub listener: &'c Listener<'a>,
     /// How it came there.
-    pub how: How,
+    pub how: Arrival,
     /// The listener that handed it over.
     pub from: Option<&'c Listener<'a>>,
 }
 
 /// How a connection came to a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum Arrival {
     /// The listener has the very address and port that the client wanted to reach.
     Exact,
     /// It has the port, at any address.
@@ -104,16 +104,20 @@ impl<'a> Listeners<'a> {
     /// warming or draining take no new connections.
     pub fn compile(dump: &Dump<'a>) -> Self {
         let mut compiled = Self::default();
-        let in_use = dump
-            .of(Section::Listeners)
-            .filter(|l| matches!(l.state, State::Static | State::Active));
-        in_use
-            .filter_map(Listener::read)
-            .for_each(|listener| compiled.add(listener));
-        compiled.capture = dump
-            .section(Section::Bootstrap)
-            .map(Capture::read)
-            .unwrap_or_default();
+        for resource in dump.of(Section::Listeners) {
+            if !matches!(
+                resource.state,
+                ResourceState::Static | ResourceState::Active
+            ) {
+                continue;
+            }
+            if let Some(listener) = Listener::read(resource) {
+                compiled.add(listener);
+            }
+        }
+        if let Some(bootstrap) = dump.section(Section::Bootstrap) {
+            compiled.capture = Capture::read(bootstrap);
+        }
         compiled
     }
 
@@ -125,35 +129,27 @@ impl<'a> Listeners<'a> {
     /// What becomes of a connection.
     pub fn accept(
         &self,
-        side: Side,
+        side: TrafficDirection,
         connection: &Connection,
-        record: &mut Record,
-    ) -> Accepted<'_, 'a> {
+        record: &mut DecisionRecord,
+    ) -> ListenerOutcome<'_, 'a> {
         let Some(entry) = self.entry(side) else {
             return self.bound(connection.destination, None, record);
         };
         if let Some(why) = self.capture.leaves_alone(side, connection) {
             return self.bound(connection.destination, Some(why), record);
         }
-        if side == Side::Inbound {
-            return taken(entry, How::Redirected, None, record);
+        if side == TrafficDirection::Inbound {
+            return taken(entry, Arrival::Redirected, None, record);
         }
         self.hand_over(entry, connection.destination, record)
     }
 
     /// The listener that redirected connections come to.
-    fn entry(&self, side: Side) -> Option<&Listener<'a>> {
+    fn entry(&self, side: TrafficDirection) -> Option<&Listener<'a>> {
         self.listeners
             .iter()
-            .filter(|listener| listener.bind_to_port)
-            .find(|listener| match side {
-                Side::Outbound => listener.use_original_dst,
-                Side::Inbound => {
-                    !listener.use_original_dst
-                        && listener.filters.restore_destination()
-                        && listener.traffic_direction == "INBOUND"
-                }
-            })
+            .find(|listener| listener.is_entry(side))
     }
 
     /// "If a connection is redirected using iptables, the port on which the proxy receives it might
@@ -165,13 +161,14 @@ impl<'a> Listeners<'a> {
         &'c self,
         entry: &'c Listener<'a>,
         destination: (IpAddr, u16),
-        record: &mut Record,
-    ) -> Accepted<'c, 'a> {
-        let (found, how) = self
-            .at(destination, |_| true)
-            .unwrap_or((entry, How::Stays));
+        record: &mut DecisionRecord,
+    ) -> ListenerOutcome<'c, 'a> {
+        let Some((found, how)) = self.at(destination, |_| true) else {
+            self.explain_port(destination, entry, record);
+            return taken(entry, Arrival::Stays, None, record);
+        };
         self.explain_port(destination, found, record);
-        taken(found, how, (how != How::Stays).then_some(entry), record)
+        taken(found, how, Some(entry), record)
     }
 
     /// The kernel's choice among listeners that are bound: the very address before the wildcard.
@@ -179,67 +176,54 @@ impl<'a> Listeners<'a> {
         &self,
         destination: (IpAddr, u16),
         why_not: Option<Cow<'static, str>>,
-        record: &mut Record,
-    ) -> Accepted<'_, 'a> {
-        match (
-            self.at(destination, |listener| listener.bind_to_port),
-            why_not,
-        ) {
-            (Some((listener, _)), _) => taken(listener, How::Bound, None, record),
-            (None, Some(why)) => Accepted::NotCaptured(why),
-            (None, None) => Accepted::NoListener,
+        record: &mut DecisionRecord,
+    ) -> ListenerOutcome<'_, 'a> {
+        let found = self.at(destination, |listener| listener.bind_to_port);
+        match (found, why_not) {
+            (Some((listener, _)), _) => taken(listener, Arrival::Bound, None, record),
+            (None, Some(why)) => ListenerOutcome::NotCaptured(why),
+            (None, None) => ListenerOutcome::NoListener,
         }
     }
 
-    /// The listener of an address among those that are `eligible`.
+    /// The listener of an address among those that are `eligible`: the very address before the wildcard
+    /// of its family.
     fn at(
         &self,
         (ip, port): (IpAddr, u16),
         eligible: impl Fn(&Listener<'a>) -> bool,
-    ) -> Option<(&Listener<'a>, How)> {
-        let any: IpAddr = if ip.is_ipv6() {
-            Ipv6Addr::UNSPECIFIED.into()
-        } else {
-            Ipv4Addr::UNSPECIFIED.into()
-        };
-        let look_up = |ip| {
-            self.by_address
-                .get(&(ip, port))
-                .map(|number| &self.listeners[*number])
-        };
-        let eligible = |listener: &&Listener<'a>| eligible(listener);
-        let exact = look_up(ip)
-            .filter(eligible)
-            .map(|listener| (listener, How::Exact));
-        exact.or_else(|| {
-            look_up(any)
-                .filter(eligible)
-                .map(|listener| (listener, How::Wildcard))
-        })
+    ) -> Option<(&Listener<'a>, Arrival)> {
+        let places = [(ip, Arrival::Exact), (wildcard_of(ip), Arrival::Wildcard)];
+        for (ip, how) in places {
+            let Some(number) = self.by_address.get(&(ip, port)) else {
+                continue;
+            };
+            let listener = &self.listeners[*number];
+            if eligible(listener) {
+                return Some((listener, how));
+            }
+        }
+        None
     }
 
     /// Other listeners of the same port.
-    fn explain_port(&self, (ip, port): (IpAddr, u16), found: &Listener<'a>, record: &mut Record) {
-        if !record.keep {
+    fn explain_port(
+        &self,
+        (ip, port): (IpAddr, u16),
+        found: &Listener<'a>,
+        record: &mut DecisionRecord,
+    ) {
+        if !record.is_kept() {
             return;
         }
-        for listener in self
-            .listeners
-            .iter()
-            .filter(|listener| listener.at != found.at)
-        {
-            for address in listener
-                .addresses
-                .iter()
-                .filter(|address| address.port == port)
-            {
-                let why = address.why_not(ip);
-                record.add(|| Considered {
-                    what: listener.name.to_string(),
-                    matched: Tri::No,
-                    why,
-                    at: listener.at,
-                });
+        for listener in &self.listeners {
+            if listener.at == found.at {
+                continue;
+            }
+            for address in &listener.addresses {
+                if address.port == port {
+                    record.push(listener.candidate(Tri::No, address.why_not(ip)));
+                }
             }
         }
     }
@@ -258,7 +242,7 @@ impl<'a> Listeners<'a> {
 }
 
 impl<'a> Listener<'a> {
-    /// The default of `bind_to_port` is true.
+    /// Reads a listener. "bind_to_port: … The default is true."
     fn read(resource: &Resource<'a>) -> Option<Self> {
         let raw = resource.raw?;
         let mut listener = Self {
@@ -276,69 +260,102 @@ impl<'a> Listener<'a> {
             match &*key {
                 "address" => listener.addresses.extend(Address::read(value)),
                 "additional_addresses" => {
-                    let more = value
-                        .elements()
-                        .filter_map(|address| Address::read(address.get("address")?));
-                    listener.addresses.extend(more);
+                    for address in value.elements() {
+                        let address = address.get("address").and_then(Address::read);
+                        listener.addresses.extend(address);
+                    }
                 }
                 "bind_to_port" => listener.bind_to_port = value.bool() != Some(false),
                 "use_original_dst" => listener.use_original_dst = value.bool() == Some(true),
                 "traffic_direction" => {
-                    listener.traffic_direction = value.string().unwrap_or_default()
+                    listener.traffic_direction = value.string().unwrap_or_default();
                 }
                 _ => {}
             }
         }
         Some(listener)
     }
+
+    /// Whether redirected connections come to it. Istio redirects what goes out to a listener that
+    /// hands it on, and what comes in to one that keeps it.
+    fn is_entry(&self, side: TrafficDirection) -> bool {
+        if !self.bind_to_port {
+            return false;
+        }
+        match side {
+            TrafficDirection::Outbound => self.use_original_dst,
+            TrafficDirection::Inbound => {
+                !self.use_original_dst
+                    && self.filters.restore_destination()
+                    && self.traffic_direction == "INBOUND"
+            }
+        }
+    }
+
+    fn candidate(&self, matched: Tri, why: String) -> MatchCandidate {
+        MatchCandidate {
+            what: self.name.to_string(),
+            matched,
+            why,
+            at: self.at,
+        }
+    }
 }
 
-impl<'c, 'a> Taken<'c, 'a> {
+impl<'c, 'a> ListenerPick<'c, 'a> {
     /// What filter chains see of the connection. A listener that hands a connection over lets its
     /// own filters look first, and what they found stays known.
     ///
     /// # Errors
     /// The fact that is missing to tell what the filters see.
-    pub fn inspect<'r>(&self, connection: &'r Connection) -> Result<Seen<'r>, Box<str>> {
+    pub fn inspect<'r>(
+        &self,
+        connection: &'r Connection,
+    ) -> Result<InspectedConnection<'r>, Box<str>> {
         let wanted = connection.destination.1;
-        let mut seen = Seen::unseen(connection);
+        let mut seen = InspectedConnection::unseen(connection);
         if let Some(from) = self.from {
             seen = from.filters.inspect(connection, from.port(wanted), seen)?;
         }
-        let is_redirected = matches!(self.how, How::Stays | How::Redirected);
-        let arrived = if is_redirected {
-            self.listener.port(wanted)
-        } else {
-            wanted
+
+        // A listener that another one hands the connection to has the address restored already.
+        let arrived = match self.how {
+            Arrival::Stays | Arrival::Redirected => self.listener.port(wanted),
+            Arrival::Exact | Arrival::Wildcard | Arrival::Bound => wanted,
         };
         self.listener.filters.inspect(connection, arrived, seen)
     }
 
     /// The filter chain that takes the connection.
-    pub fn chain(&self, connection: &Connection, record: &mut Record) -> Found<'c, 'a> {
+    pub fn chain(
+        &self,
+        connection: &Connection,
+        record: &mut DecisionRecord,
+    ) -> ChainChoice<'c, 'a> {
         match self.inspect(connection) {
             Ok(seen) => self.listener.chains.find(&seen, record),
-            Err(fact) => Found::Undecided(fact),
+            Err(fact) => ChainChoice::Undecided(fact),
         }
     }
 
     /// Whether the address that the client wanted to reach was restored: without that an
     /// `ORIGINAL_DST` cluster has no host.
     pub fn is_restored(&self) -> bool {
-        self.how != How::Bound || self.listener.filters.restore_destination()
+        self.how != Arrival::Bound || self.listener.filters.restore_destination()
     }
 }
 
 impl Listener<'_> {
     /// The port it is bound to.
     fn port(&self, otherwise: u16) -> u16 {
-        self.addresses
-            .first()
-            .map_or(otherwise, |address| address.port)
+        match self.addresses.first() {
+            Some(address) => address.port,
+            None => otherwise,
+        }
     }
 }
 
-impl How {
+impl Arrival {
     /// In words, for the listener that was chosen.
     pub fn words(self) -> &'static str {
         match self {
@@ -353,21 +370,26 @@ impl How {
 
 fn taken<'c, 'a>(
     listener: &'c Listener<'a>,
-    how: How,
+    how: Arrival,
     from: Option<&'c Listener<'a>>,
-    record: &mut Record,
-) -> Accepted<'c, 'a> {
-    record.add(|| Considered {
-        what: listener.name.to_string(),
-        matched: Tri::Yes,
-        why: how.words().to_owned(),
-        at: listener.at,
-    });
-    Accepted::Taken(Taken {
+    record: &mut DecisionRecord,
+) -> ListenerOutcome<'c, 'a> {
+    if record.is_kept() {
+        record.push(listener.candidate(Tri::Yes, how.words().to_owned()));
+    }
+    ListenerOutcome::Taken(ListenerPick {
         listener,
         how,
         from,
     })
+}
+
+/// All addresses of a family.
+fn wildcard_of(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub use header::HeaderMatcher;
 pub use path::{PathMatch, without_query_and_fragment};
 pub use query::{QueryParameterMatcher, query_parameter};
 pub use string::StringMatcher;
-pub use template::Template;
+pub use template::UriTemplate;
 
 /// Something of the configuration that is not modelled, by the name its users know.
 pub(crate) fn unmodelled(what: &str) -> Box<str> {

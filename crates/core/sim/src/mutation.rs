@@ -1,6 +1,6 @@
 //! Changes to request headers, as routes and filters write them down.
 
-use super::State;
+use super::RequestState;
 use meshladder_text::json::Raw;
 
 /// One change.
@@ -65,7 +65,7 @@ impl Mutation {
     }
 
     /// Applies it; gives the header and the missing fact when that is not possible.
-    pub(crate) fn apply<'m>(&'m self, state: &mut State<'_>) -> Option<(&'m str, &'m str)> {
+    pub(crate) fn apply<'m>(&'m self, state: &mut RequestState<'_>) -> Option<(&'m str, &'m str)> {
         match self {
             Self::Remove(name) => state.remove_header(name),
             Self::Other { name, fact } => return Some((name, fact)),

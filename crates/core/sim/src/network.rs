@@ -4,12 +4,13 @@
 use std::borrow::Cow;
 
 use super::matcher::unmodelled;
-use super::{Considered, Record, Tri};
+use super::message;
+use super::{DecisionRecord, MatchCandidate, Tri};
 use meshladder_text::json::Raw;
 
 mod kind;
 
-pub use kind::{Kind, TcpProxy};
+pub use kind::{NetworkFilterKind, TcpProxy};
 
 /// The network filters of one chain, in order.
 #[derive(Debug, Default)]
@@ -28,12 +29,12 @@ pub struct NetworkFilter<'a> {
     /// Its configuration.
     pub config: Option<Raw<'a>>,
     /// What it does.
-    pub kind: Kind<'a>,
+    pub kind: NetworkFilterKind<'a>,
 }
 
 /// Where the filters lead.
 #[derive(Debug)]
-pub enum Outcome<'c, 'a> {
+pub enum NetworkOutcome<'c, 'a> {
     /// To this HTTP connection manager.
     Http(&'c NetworkFilter<'a>),
     /// To clusters.
@@ -54,7 +55,7 @@ pub struct Tcp<'c, 'a> {
     /// The filter.
     pub filter: &'c NetworkFilter<'a>,
     /// The clusters it may go to.
-    pub branches: Vec<Branch<'c>>,
+    pub branches: Vec<TcpBranch<'c>>,
     /// The filter that closes it at its first bytes. `tcp_proxy` connects before that: a cluster
     /// that is missing or has no endpoint is what ends the connection then.
     pub denied: Option<&'c NetworkFilter<'a>>,
@@ -62,7 +63,7 @@ pub struct Tcp<'c, 'a> {
 
 /// One cluster that a connection may go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Branch<'c> {
+pub struct TcpBranch<'c> {
     /// The cluster's name.
     pub cluster: Cow<'c, str>,
     /// Its share of the total.
@@ -87,75 +88,81 @@ impl<'a> NetworkFilters<'a> {
         &'c self,
         server_name: &'c str,
         mut allows: impl FnMut(&'c NetworkFilter<'a>) -> Tri,
-        record: &mut Record,
-    ) -> Outcome<'c, 'a> {
+        record: &mut DecisionRecord,
+    ) -> NetworkOutcome<'c, 'a> {
         let mut cluster = None;
         let mut denied = None;
         for filter in &self.filters {
-            let (matched, why) = match &filter.kind {
-                Kind::HttpConnectionManager => {
+            match &filter.kind {
+                NetworkFilterKind::HttpConnectionManager => {
                     filter.note(record, Tri::Yes, "takes the connection");
-                    return denied.map_or(Outcome::Http(filter), Outcome::Denied);
+                    // RBAC speaks at the first bytes, and so does the connection manager, which comes
+                    // after it.
+                    return match denied {
+                        Some(rbac) => NetworkOutcome::Denied(rbac),
+                        None => NetworkOutcome::Http(filter),
+                    };
                 }
-                Kind::Answers => {
+                NetworkFilterKind::Answers => {
                     filter.note(record, Tri::Yes, "answers by itself");
-                    return Outcome::Answered(filter);
+                    return NetworkOutcome::Answered(filter);
                 }
-                Kind::TcpProxy(proxy) => {
+                NetworkFilterKind::TcpProxy(proxy) => {
                     filter.note(record, Tri::Yes, "takes the connection");
-                    return Outcome::Tcp(Tcp {
+                    return NetworkOutcome::Tcp(Tcp {
                         filter,
                         branches: proxy.branches(cluster),
                         denied,
                     });
                 }
-                Kind::Unmodelled => {
-                    return filter.stop(
-                        unmodelled(&format!("the network filter {}", filter.name)),
-                        record,
-                    );
+                NetworkFilterKind::Unmodelled => {
+                    let what = format!("the network filter {}", filter.name);
+                    return filter.stop(unmodelled(&what), record);
                 }
-                Kind::Observes => (Tri::No, "only looks on"),
-                Kind::SniCluster => {
-                    cluster = Some(server_name).filter(|name| !name.is_empty());
-                    (
-                        Tri::No,
-                        if cluster.is_some() {
-                            "takes the server name for the cluster"
-                        } else {
-                            "no server name"
-                        },
-                    )
+                NetworkFilterKind::Observes => filter.note(record, Tri::No, "only looks on"),
+                NetworkFilterKind::SniCluster if server_name.is_empty() => {
+                    cluster = None;
+                    filter.note(record, Tri::No, "no server name");
                 }
-                Kind::Rbac => match allows(filter) {
-                    Tri::Yes => (Tri::No, "lets it pass"),
+                NetworkFilterKind::SniCluster => {
+                    cluster = Some(server_name);
+                    filter.note(record, Tri::No, "takes the server name for the cluster");
+                }
+                NetworkFilterKind::Rbac => match allows(filter) {
+                    Tri::Yes => filter.note(record, Tri::No, "lets it pass"),
                     Tri::No => {
                         denied = denied.or(Some(filter));
-                        (Tri::Yes, "denies it")
+                        filter.note(record, Tri::Yes, "denies it");
                     }
                     Tri::Unknown(fact) => return filter.stop(fact, record),
                 },
-            };
-            filter.note(record, matched, why);
+            }
         }
-        denied.map_or(Outcome::Nothing, Outcome::Denied)
+
+        match denied {
+            Some(rbac) => NetworkOutcome::Denied(rbac),
+            None => NetworkOutcome::Nothing,
+        }
     }
 }
 
 impl<'a> NetworkFilter<'a> {
     fn read(filter: Raw<'a>) -> Self {
-        let name = filter.string_at("name").unwrap_or_default();
+        let name = message::text(filter, "name");
         let (url, config) = kind::typed(filter.get("typed_config"));
         Self {
             at: filter.offset(),
-            kind: Kind::of(&url, &name, config),
+            kind: NetworkFilterKind::of(&url, &name, config),
             name,
             config,
         }
     }
 
-    fn note(&self, record: &mut Record, matched: Tri, why: &str) {
-        record.add(|| Considered {
+    fn note(&self, record: &mut DecisionRecord, matched: Tri, why: &str) {
+        if !record.is_kept() {
+            return;
+        }
+        record.push(MatchCandidate {
             what: self.name.to_string(),
             matched,
             why: why.to_owned(),
@@ -163,9 +170,9 @@ impl<'a> NetworkFilter<'a> {
         });
     }
 
-    fn stop<'c>(&self, fact: Box<str>, record: &mut Record) -> Outcome<'c, 'a> {
+    fn stop<'c>(&self, fact: Box<str>, record: &mut DecisionRecord) -> NetworkOutcome<'c, 'a> {
         self.note(record, Tri::Unknown(fact.clone()), &fact);
-        Outcome::Undecided(fact)
+        NetworkOutcome::Undecided(fact)
     }
 }
 

@@ -22,7 +22,7 @@ mod normalize;
     clippy::struct_excessive_bools,
     reason = "they are fields of the message, each on its own"
 )]
-pub struct BeforeRouting {
+pub struct RequestPreparation {
     accept_http_10: bool,
     default_host_for_http_10: Box<str>,
     rejects_fragments: bool,
@@ -55,7 +55,7 @@ enum StripPort {
 
 /// A request on its way to a route, or the end of it.
 #[derive(Clone, Debug)]
-pub enum Entered<'r> {
+pub enum PreparedRequest<'r> {
     /// The request as matchers see it.
     Request(Cow<'r, Request>),
     /// The connection manager answers.
@@ -67,7 +67,7 @@ pub enum Entered<'r> {
     },
 }
 
-impl BeforeRouting {
+impl RequestPreparation {
     /// Compiles an `HttpConnectionManager`.
     pub fn compile(manager: Raw<'_>, runtime: &Runtime<'_>) -> Self {
         let flag = |key: &str| manager.get(key).and_then(Raw::bool).unwrap_or_default();
@@ -115,14 +115,14 @@ impl BeforeRouting {
     }
 
     /// The request as matchers see it, or the answer that ends it here.
-    pub fn enter<'r>(&self, request: &'r Request) -> Entered<'r> {
+    pub fn enter<'r>(&self, request: &'r Request) -> PreparedRequest<'r> {
         match self.enters(request) {
-            Ok(request) => Entered::Request(request),
-            Err((answer, location)) => Entered::Answered { answer, location },
+            Ok(request) => PreparedRequest::Request(request),
+            Err((answer, location)) => PreparedRequest::Answered { answer, location },
         }
     }
 
-    fn enters<'r>(&self, request: &'r Request) -> Result<Cow<'r, Request>, End> {
+    fn enters<'r>(&self, request: &'r Request) -> Result<Cow<'r, Request>, LocalReply> {
         let mut request = Cow::Borrowed(request);
         self.check_version_and_host(&mut request)?;
         // "Currently we only support relative paths at the application layer."
@@ -149,7 +149,7 @@ impl BeforeRouting {
 
     /// These answers come before the request's headers are looked at, so they are the same for
     /// gRPC.
-    fn check_version_and_host(&self, request: &mut Cow<'_, Request>) -> Result<(), End> {
+    fn check_version_and_host(&self, request: &mut Cow<'_, Request>) -> Result<(), LocalReply> {
         if request.connection.plain_http == Some("http/1.0") {
             if !self.accept_http_10 {
                 return Err(plain(426, "low_version"));
@@ -165,7 +165,7 @@ impl BeforeRouting {
     }
 
     /// The path as matchers see it, and whether the client is redirected to it.
-    fn path<'r>(&self, request: &'r Request) -> Result<(Cow<'r, str>, bool), End> {
+    fn path<'r>(&self, request: &'r Request) -> Result<(Cow<'r, str>, bool), LocalReply> {
         let failed = || {
             (
                 Answer::new(request, 400, &[], "path_normalization_failed"),
@@ -256,9 +256,9 @@ impl BeforeRouting {
     }
 }
 
-type End = (Answer, Option<String>);
+type LocalReply = (Answer, Option<String>);
 
-fn plain(code: u16, details: &str) -> End {
+fn plain(code: u16, details: &str) -> LocalReply {
     let body = String::new();
     (
         Answer {
@@ -273,7 +273,7 @@ fn plain(code: u16, details: &str) -> End {
 }
 
 /// "gRPC requests are rejected if Envoy is configured to redirect post-normalization".
-fn redirected(request: &Request) -> End {
+fn redirected(request: &Request) -> LocalReply {
     let is_grpc = super::answer::is_grpc(request);
     let answer = Answer::new(
         request,

@@ -1,6 +1,6 @@
 //! `envoy.config.rbac.v3.RBAC`: which requests a list of policies lets through.
 
-use super::{Considered, Record, State, Tri};
+use super::{DecisionRecord, MatchCandidate, RequestState, Tri};
 use meshladder_text::json::Raw;
 
 pub mod condition;
@@ -10,19 +10,19 @@ pub mod metadata;
 pub mod name;
 mod rule;
 
-pub use condition::Condition;
+pub use condition::RbacCondition;
 pub use filter::{RbacFilter, RbacPerRoute};
 pub use metadata::{MetadataMatcher, ValueMatcher};
 pub use name::PolicyName;
-pub use rule::Rule;
+pub use rule::RbacRule;
 
 /// Compiled policies with their action.
 #[derive(Debug)]
 pub struct Rbac {
     /// What a match means.
-    pub action: Action,
+    pub action: RbacAction,
     /// In the order of their names, which is the order they are tried in.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<RbacPolicy>,
     /// Where they stand in the dump.
     pub at: usize,
     /// Something that is not modelled takes the policies' place: the missing fact.
@@ -31,7 +31,7 @@ pub struct Rbac {
 
 /// `RBAC.Action`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum RbacAction {
     /// "The policies grant access to principals. The rest are denied."
     Allow,
     /// "The policies deny access to principals. The rest are allowed."
@@ -45,22 +45,22 @@ pub enum Action {
 /// taking place AND at least one of its principals match the downstream AND the condition is true
 /// if specified."
 #[derive(Debug)]
-pub struct Policy {
+pub struct RbacPolicy {
     /// Its key in the map.
     pub name: Box<str>,
     /// Where it stands in the dump.
     pub at: usize,
     /// What may be done; one of them must hold.
-    pub permissions: Vec<Rule>,
+    pub permissions: Vec<RbacRule>,
     /// Who may do it; one of them must hold.
-    pub principals: Vec<Rule>,
+    pub principals: Vec<RbacRule>,
     /// A CEL condition: the missing fact.
     condition: Option<Box<str>>,
 }
 
 /// What the policies decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum RbacDecision {
     /// Let through; by the policy that matched, if it took one.
     Allowed {
         /// The policy's name.
@@ -84,22 +84,22 @@ impl Rbac {
     /// Compiles an `RBAC`.
     pub fn compile(raw: Raw<'_>) -> Self {
         let action = match raw.string_at("action").as_deref() {
-            Some("DENY") => Action::Deny,
-            Some("LOG") => Action::Log,
-            _ => Action::Allow,
+            Some("DENY") => RbacAction::Deny,
+            Some("LOG") => RbacAction::Log,
+            _ => RbacAction::Allow,
         };
         let policies = raw.get("policies").into_iter().flat_map(Raw::members);
         Self::new(
             action,
             policies
-                .map(|(name, raw)| Policy::compile(&name, raw))
+                .map(|(name, raw)| RbacPolicy::compile(&name, raw))
                 .collect(),
             raw.offset(),
         )
     }
 
     /// Policies from anywhere; they are put in order.
-    pub fn new(action: Action, mut policies: Vec<Policy>, at: usize) -> Self {
+    pub fn new(action: RbacAction, mut policies: Vec<RbacPolicy>, at: usize) -> Self {
         policies.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             action,
@@ -114,14 +114,14 @@ impl Rbac {
         let fact = "what the RBAC matcher tree decides, which is not modelled";
         Self {
             unmodelled: Some(fact.into()),
-            ..Self::new(Action::Allow, Vec::new(), raw.offset())
+            ..Self::new(RbacAction::Allow, Vec::new(), raw.offset())
         }
     }
 
     /// What the policies decide of a request.
-    pub fn evaluate(&self, state: &State<'_>, record: &mut Record) -> Decision {
+    pub fn evaluate(&self, state: &RequestState<'_>, record: &mut DecisionRecord) -> RbacDecision {
         if let Some(fact) = &self.unmodelled {
-            return Decision::Undecided { fact: fact.clone() };
+            return RbacDecision::Undecided { fact: fact.clone() };
         }
         let mut unknown: Option<(Box<str>, Box<str>)> = None;
         for policy in &self.policies {
@@ -136,30 +136,34 @@ impl Rbac {
             }
         }
         match (self.action, unknown) {
-            (Action::Log, _) | (Action::Deny, None) => Decision::Allowed { policy: None },
-            (Action::Allow, None) => Decision::Denied {
+            (RbacAction::Log, _) | (RbacAction::Deny, None) => {
+                RbacDecision::Allowed { policy: None }
+            }
+            (RbacAction::Allow, None) => RbacDecision::Denied {
                 policy: None,
                 unless: None,
             },
-            (Action::Allow | Action::Deny, Some((_, fact))) => Decision::Undecided { fact },
+            (RbacAction::Allow | RbacAction::Deny, Some((_, fact))) => {
+                RbacDecision::Undecided { fact }
+            }
         }
     }
 
-    fn matched(&self, name: &str, unless: Option<(Box<str>, Box<str>)>) -> Decision {
+    fn matched(&self, name: &str, unless: Option<(Box<str>, Box<str>)>) -> RbacDecision {
         match self.action {
-            Action::Deny => Decision::Denied {
+            RbacAction::Deny => RbacDecision::Denied {
                 policy: Some(name.into()),
                 unless,
             },
             // Whichever policy it is, the request passes.
-            Action::Allow | Action::Log => Decision::Allowed {
+            RbacAction::Allow | RbacAction::Log => RbacDecision::Allowed {
                 policy: unless.is_none().then(|| name.into()),
             },
         }
     }
 }
 
-impl Policy {
+impl RbacPolicy {
     /// Compiles a `Policy`.
     pub fn compile(name: &str, raw: Raw<'_>) -> Self {
         let has_condition = ["condition", "checked_condition", "cel_config"]
@@ -168,15 +172,20 @@ impl Policy {
         Self {
             name: name.into(),
             at: raw.offset(),
-            permissions: raw.list("permissions").map(Rule::permission).collect(),
-            principals: raw.list("principals").map(Rule::principal).collect(),
+            permissions: raw.list("permissions").map(RbacRule::permission).collect(),
+            principals: raw.list("principals").map(RbacRule::principal).collect(),
             condition: has_condition
                 .then(|| format!("what the CEL condition of the policy {name} says").into()),
         }
     }
 
     /// A policy from anywhere else.
-    pub fn new(name: &str, permissions: Vec<Rule>, principals: Vec<Rule>, at: usize) -> Self {
+    pub fn new(
+        name: &str,
+        permissions: Vec<RbacRule>,
+        principals: Vec<RbacRule>,
+        at: usize,
+    ) -> Self {
         Self {
             name: name.into(),
             at,
@@ -187,12 +196,12 @@ impl Policy {
     }
 
     /// Whether a request matches.
-    pub fn matches(&self, state: &State<'_>) -> Tri {
-        let permission = Rule::any(&self.permissions, state);
+    pub fn matches(&self, state: &RequestState<'_>) -> Tri {
+        let permission = RbacRule::any(&self.permissions, state);
         if permission == Tri::No {
             return permission;
         }
-        let principal = Rule::any(&self.principals, state);
+        let principal = RbacRule::any(&self.principals, state);
         let condition = self
             .condition
             .as_ref()
@@ -202,13 +211,13 @@ impl Policy {
 
     /// The conditions that a request fails, of the alternative that comes nearest: one means a near
     /// miss.
-    pub fn failures(&self, state: &State<'_>) -> Vec<String> {
+    pub fn failures(&self, state: &RequestState<'_>) -> Vec<String> {
         let mut failures = explain::of_alternatives(&self.permissions, state);
         failures.extend(explain::of_alternatives(&self.principals, state));
         failures
     }
 
-    fn considered(&self, matched: Tri, state: &State<'_>) -> Considered {
+    fn considered(&self, matched: Tri, state: &RequestState<'_>) -> MatchCandidate {
         let why = match &matched {
             Tri::Yes => "every condition holds".to_owned(),
             Tri::Unknown(fact) => format!("it depends on {fact}"),
@@ -218,7 +227,7 @@ impl Policy {
                 [first, rest @ ..] => format!("{first} (and {} {MORE}", rest.len()),
             },
         };
-        Considered {
+        MatchCandidate {
             what: format!("policy {}", self.name),
             matched,
             why,
@@ -232,7 +241,7 @@ const MORE: &str = "more)";
 
 /// The name of a policy that was considered, when it failed in one condition only: that is the
 /// reason then.
-pub fn near_miss(considered: &Considered) -> Option<&str> {
+pub fn near_miss(considered: &MatchCandidate) -> Option<&str> {
     let name = considered.what.strip_prefix("policy ")?;
     (considered.matched == Tri::No && !considered.why.ends_with(MORE)).then_some(name)
 }

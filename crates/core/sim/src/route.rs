@@ -1,9 +1,9 @@
 //! `config.route.v3.RouteConfiguration`: which virtual host and which route a request takes, and
 //! what that does to it.
 
-use super::filters::Scope;
+use super::filters::FilterScope;
 use super::runtime::Runtime;
-use super::{Answer, Considered, Record, Request, State, Tri};
+use super::{Answer, DecisionRecord, MatchCandidate, Request, RequestState, Tri};
 use meshladder_text::json::Raw;
 
 mod action;
@@ -17,18 +17,18 @@ mod rewrite;
 mod vhost;
 mod weighted;
 
-pub use action::{Action, Branch, ClusterSpecifier, RouteAction, Target};
-pub use fraction::Share;
+pub use action::{ClusterSpecifier, RouteAction, RouteBranch, RouteEffect, RouteTarget};
+pub use fraction::RequestShare;
 pub use matching::RouteMatch;
 pub use redirect::Redirect;
-pub use rewrite::{HostRewrite, Rewritten};
+pub use rewrite::{ForwardedTarget, HostRewrite};
 pub use vhost::{RequireTls, Route, VirtualHost};
 pub use weighted::{WeightedCluster, WeightedClusters};
 
-use domains::{Domains, Found};
+use domains::{DomainMatch, Domains};
 use fraction::Dice;
 use headers::HeaderChanges;
-use matching::Context;
+use matching::MatchContext;
 
 /// A compiled route table.
 #[derive(Clone, Debug)]
@@ -42,13 +42,13 @@ pub struct RouteTable<'a> {
     domains: Domains,
     ignore_path_parameters: bool,
     headers: HeaderChanges,
-    scope: Scope<'a>,
+    scope: FilterScope<'a>,
     most_specific_header_mutations_wins: bool,
 }
 
 /// What a route table makes of a request.
 #[derive(Clone, Debug)]
-pub enum Routed<'t, 'a> {
+pub enum RouteOutcome<'t, 'a> {
     /// A route.
     Route(RouteDecision<'t, 'a>),
     /// `require_tls`: the client is sent to the same place over https.
@@ -73,7 +73,7 @@ pub enum Routed<'t, 'a> {
         fact: Box<str>,
     },
     /// Chance decides: each outcome with its share.
-    Branches(Vec<(Share, Routed<'t, 'a>)>),
+    Branches(Vec<(RequestShare, RouteOutcome<'t, 'a>)>),
 }
 
 /// A route that a request takes.
@@ -84,7 +84,7 @@ pub struct RouteDecision<'t, 'a> {
     /// The route.
     pub route: &'t Route<'a>,
     /// Where it leads.
-    pub target: Target<'t, 'a>,
+    pub target: RouteTarget<'t, 'a>,
     table: &'t RouteTable<'a>,
 }
 
@@ -98,125 +98,141 @@ impl<'a> RouteTable<'a> {
             domains: Domains::default(),
             ignore_path_parameters: false,
             headers: HeaderChanges::default(),
-            scope: Scope::default(),
+            scope: FilterScope::default(),
             most_specific_header_mutations_wins: false,
         };
         for (key, value) in raw.members() {
-            match &*key {
-                "name" => table.name = value.string().unwrap_or_default().into(),
-                "virtual_hosts" => {
-                    table.virtual_hosts = value
-                        .elements()
-                        .map(|raw| VirtualHost::compile(raw, runtime))
-                        .collect();
-                }
-                "ignore_port_in_host_matching" => {
-                    table.domains.ignore_port = value.bool().unwrap_or_default()
-                }
-                "vhost_header" => {
-                    table.domains.header =
-                        value.string().map(|name| name.to_ascii_lowercase().into())
-                }
-                "ignore_path_parameters_in_path_matching" => {
-                    table.ignore_path_parameters = value.bool().unwrap_or_default();
-                }
-                "most_specific_header_mutations_wins" => {
-                    table.most_specific_header_mutations_wins = value.bool().unwrap_or_default();
-                }
-                other => {
-                    table.headers.read(other, value);
-                    table.scope.read(other, value);
-                }
-            }
+            table.read(&key, value, runtime);
         }
         table.domains.index(&table.virtual_hosts);
         table
     }
 
-    /// The route of a request that has been through [`super::path::BeforeRouting`], in the state
+    /// Takes in a member of the `RouteConfiguration`.
+    fn read(&mut self, key: &str, value: Raw<'a>, runtime: &Runtime<'_>) {
+        let flag = value.bool() == Some(true);
+        match key {
+            "name" => self.name = value.string().unwrap_or_default().into(),
+            "virtual_hosts" => {
+                for host in value.elements() {
+                    self.virtual_hosts.push(VirtualHost::compile(host, runtime));
+                }
+            }
+            "ignore_port_in_host_matching" => self.domains.ignore_port = flag,
+            "vhost_header" => {
+                if let Some(name) = value.string() {
+                    self.domains.header = Some(name.to_ascii_lowercase().into());
+                }
+            }
+            "ignore_path_parameters_in_path_matching" => self.ignore_path_parameters = flag,
+            "most_specific_header_mutations_wins" => {
+                self.most_specific_header_mutations_wins = flag
+            }
+            other => {
+                self.headers.read(other, value);
+                self.scope.read(other, value);
+            }
+        }
+    }
+
+    /// The route of a request that has been through [`super::path::RequestPreparation`], in the state
     /// that the filters which ran before have left it in.
-    pub fn route<'t>(&'t self, state: &State<'_>, record: &mut Record) -> Routed<'t, 'a> {
-        let request = &*state.request;
-        let virtual_host = match self.domains.find(request) {
-            Found::Host(index, domain) => {
+    pub fn route<'t>(
+        &'t self,
+        state: &RequestState<'_>,
+        record: &mut DecisionRecord,
+    ) -> RouteOutcome<'t, 'a> {
+        match self.domains.find(&state.request) {
+            DomainMatch::Host(index, domain) => {
                 let virtual_host = &self.virtual_hosts[index];
-                record.add(|| virtual_host.considered(request, domain));
-                virtual_host
+                if record.is_kept() {
+                    record.push(virtual_host.candidate(&state.request, domain));
+                }
+                self.route_in(virtual_host, state, record)
             }
-            Found::Nothing => {
-                record.add(|| self.no_virtual_host(request));
-                return Routed::NoRoute { virtual_host: None };
+            DomainMatch::Nothing => {
+                if record.is_kept() {
+                    record.push(self.no_virtual_host(&state.request));
+                }
+                RouteOutcome::NoRoute { virtual_host: None }
             }
-            Found::Unknown(fact) => {
-                return Routed::Undecided {
-                    virtual_host: None,
-                    route: None,
-                    fact,
-                };
-            }
-        };
-        let undecided = |fact| Routed::Undecided {
-            virtual_host: Some(virtual_host),
-            route: None,
-            fact,
-        };
+            DomainMatch::Unknown(fact) => RouteOutcome::Undecided {
+                virtual_host: None,
+                route: None,
+                fact,
+            },
+        }
+    }
+
+    /// The route in a virtual host: what the host asks of every request comes before its routes.
+    fn route_in<'t>(
+        &'t self,
+        virtual_host: &'t VirtualHost<'a>,
+        state: &RequestState<'_>,
+        record: &mut DecisionRecord,
+    ) -> RouteOutcome<'t, 'a> {
+        let request = &*state.request;
         // "No scheme header": Envoy takes that for a request that was rejected earlier.
         if request.values("x-forwarded-proto").next() == Some("") {
-            return Routed::NoRoute {
+            return RouteOutcome::NoRoute {
                 virtual_host: Some(virtual_host),
             };
         }
+
+        // "require_tls: Specifies the type of TLS enforcement the virtual host expects."
         match virtual_host.requires_tls(request) {
             Tri::Yes => {
                 let location = format!("https://{}{}", request.authority, request.path);
-                return Routed::RequireTls {
+                return RouteOutcome::RequireTls {
                     virtual_host,
                     location,
                 };
             }
-            Tri::Unknown(fact) => return undecided(fact),
+            Tri::Unknown(fact) => return RouteOutcome::undecided_in(virtual_host, None, fact),
             Tri::No => {}
         }
         if let Some(fact) = &virtual_host.unmodelled {
-            return undecided(fact.clone());
+            return RouteOutcome::undecided_in(virtual_host, None, fact.clone());
         }
-        let context = Context::new(state, self.ignore_path_parameters);
+
+        let context = MatchContext::new(state, self.ignore_path_parameters);
         self.first_match(virtual_host, 0, Dice::default(), &context, record)
     }
 
-    /// "Routes are matched in order; the first one that matches is used."
+    /// "The list of routes that will be matched, in order, for incoming requests. The first route that
+    /// matches will be used."
     fn first_match<'t>(
         &'t self,
         virtual_host: &'t VirtualHost<'a>,
         start: usize,
         dice: Dice,
-        context: &Context<'_>,
-        record: &mut Record,
-    ) -> Routed<'t, 'a> {
+        context: &MatchContext<'_>,
+        record: &mut DecisionRecord,
+    ) -> RouteOutcome<'t, 'a> {
         for (index, route) in virtual_host.routes.iter().enumerate().skip(start) {
             let matched = route.route_match.matches(context);
-            record.add(|| route.considered(&matched, context));
+            if record.is_kept() {
+                record.push(route.candidate(&matched, context));
+            }
             match matched {
                 Tri::No => continue,
                 Tri::Unknown(fact) => {
-                    return Routed::Undecided {
-                        virtual_host: Some(virtual_host),
-                        route: Some(route),
-                        fact,
-                    };
+                    return RouteOutcome::undecided_in(virtual_host, Some(route), fact);
                 }
                 Tri::Yes => {}
             }
+
             let (hit, miss) = dice.split(route.route_match.fraction);
             let Some((share, dice)) = hit else { continue };
             let decided = self.decide(virtual_host, route, dice, context.request());
             let Some((rest, dice)) = miss else {
                 return decided;
             };
+            // Chance decides: those that this route does not get go on to the routes behind it.
             let other = self.first_match(virtual_host, index + 1, dice, context, record);
-            return Routed::Branches(vec![(share, decided), (rest, other)]);
+            return RouteOutcome::Branches(vec![(share, decided), (rest, other)]);
         }
-        Routed::NoRoute {
+        RouteOutcome::NoRoute {
             virtual_host: Some(virtual_host),
         }
     }
@@ -227,24 +243,20 @@ impl<'a> RouteTable<'a> {
         route: &'t Route<'a>,
         dice: Dice,
         request: &Request,
-    ) -> Routed<'t, 'a> {
+    ) -> RouteOutcome<'t, 'a> {
         match route.action.target(route, dice, request) {
-            Ok(target) => Routed::Route(RouteDecision {
+            Ok(target) => RouteOutcome::Route(RouteDecision {
                 virtual_host,
                 route,
                 target,
                 table: self,
             }),
-            Err(fact) => Routed::Undecided {
-                virtual_host: Some(virtual_host),
-                route: Some(route),
-                fact,
-            },
+            Err(fact) => RouteOutcome::undecided_in(virtual_host, Some(route), fact),
         }
     }
 
-    fn no_virtual_host(&self, request: &Request) -> Considered {
-        Considered {
+    fn no_virtual_host(&self, request: &Request) -> MatchCandidate {
+        MatchCandidate {
             what: format!("route table {}", self.name),
             matched: Tri::No,
             why: format!("no virtual host has the domain `{}`", request.authority),
@@ -255,47 +267,54 @@ impl<'a> RouteTable<'a> {
 
 impl<'a> RouteDecision<'_, 'a> {
     /// Whether any of [`Self::scopes`] says something.
-    pub fn has_overrides(&self, branch: Option<&Branch<'_, 'a>>) -> bool {
-        let entry = branch
-            .and_then(|branch| branch.entry)
-            .map(|entry| &entry.scope);
-        let around = [
-            &self.route.scope,
-            &self.virtual_host.scope,
-            &self.table.scope,
-        ];
-        entry
-            .into_iter()
-            .chain(around)
-            .any(|scope| !scope.is_empty())
+    pub fn has_overrides(&self, branch: Option<&RouteBranch<'_, 'a>>) -> bool {
+        if let Some(entry) = branch.and_then(|branch| branch.entry)
+            && !entry.scope.is_empty()
+        {
+            return true;
+        }
+        !(self.route.scope.is_empty()
+            && self.virtual_host.scope.is_empty()
+            && self.table.scope.is_empty())
     }
 
-    /// What counts for filters that this request meets, the most specific one first: weighted
-    /// cluster, route, virtual host, route configuration. `branch` is the one of the target's that
-    /// is looked at.
-    pub fn scopes(&self, branch: Option<&Branch<'_, 'a>>) -> Vec<Scope<'a>> {
-        let entry = branch
-            .and_then(|branch| branch.entry)
-            .map(|entry| entry.scope);
-        entry
-            .into_iter()
-            .chain([self.route.scope, self.virtual_host.scope, self.table.scope])
-            .collect()
+    /// What counts for filters that this request meets. `branch` is the one of the target's that is
+    /// looked at.
+    pub fn scopes(&self, branch: Option<&RouteBranch<'_, 'a>>) -> Vec<FilterScope<'a>> {
+        // The most specific one first: a filter takes the first that says something of it.
+        let mut scopes = Vec::with_capacity(4);
+        if let Some(entry) = branch.and_then(|branch| branch.entry) {
+            scopes.push(entry.scope);
+        }
+        scopes.extend([self.route.scope, self.virtual_host.scope, self.table.scope]);
+        scopes
     }
 }
 
-impl Routed<'_, '_> {
+impl<'t, 'a> RouteOutcome<'t, 'a> {
+    fn undecided_in(
+        virtual_host: &'t VirtualHost<'a>,
+        route: Option<&'t Route<'a>>,
+        fact: Box<str>,
+    ) -> Self {
+        Self::Undecided {
+            virtual_host: Some(virtual_host),
+            route,
+            fact,
+        }
+    }
     /// What the proxy answers on its own, and the `location` it sends the client to. None when it
     /// forwards, or when that is not decided.
     pub fn answer(&self, request: &Request) -> Option<(Answer, Option<String>)> {
         match self {
             Self::NoRoute { .. } => {
-                Some((Answer::new(request, 404, &["NR"], "route_not_found"), None))
+                let answer = Answer::new(request, 404, &["NR"], "route_not_found");
+                Some((answer, None))
             }
-            Self::RequireTls { location, .. } => Some((
-                Answer::new(request, 301, &[], "direct_response"),
-                Some(location.clone()),
-            )),
+            Self::RequireTls { location, .. } => {
+                let answer = Answer::new(request, 301, &[], "direct_response");
+                Some((answer, Some(location.clone())))
+            }
             Self::Route(decision) => decision.target.answer(request),
             Self::Undecided { .. } | Self::Branches(_) => None,
         }

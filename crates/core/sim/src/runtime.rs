@@ -3,7 +3,7 @@
 //!
 //! What an operator sets through the admin interface or RTDS is not in a config dump.
 
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 /// The static layers of a bootstrap.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ impl<'a> Runtime<'a> {
         let Some(value) = self.find(key) else {
             return default;
         };
-        if value.kind() == Kind::Object {
+        if value.kind() == ValueKind::Object {
             return Fraction::compile(value);
         }
         value.number().map_or(default, |numerator| Fraction {

@@ -10,17 +10,17 @@ use meshladder_text::tree::{Node, Value};
 
 /// A request on its way through the filters.
 #[derive(Clone, Debug)]
-pub struct State<'r> {
+pub struct RequestState<'r> {
     /// The request as the next filter sees it.
     pub request: Cow<'r, Request>,
     /// Whether it is HTTP to this proxy; if not, only its connection counts.
     pub is_http: bool,
     /// Who calls.
-    pub caller: Caller,
+    pub caller: Peer,
     /// The other end of the socket (`direct_remote_ip`).
-    pub direct_remote: Remote,
+    pub direct_remote: RemoteAddress,
     /// The client as `x-forwarded-for` and its kin tell it (`remote_ip`).
-    pub remote: Remote,
+    pub remote: RemoteAddress,
     /// The `Route` that was chosen; none when there is none, as for TCP.
     pub route: Option<Raw<'r>>,
     /// Dynamic metadata.
@@ -33,7 +33,7 @@ pub struct State<'r> {
 
 /// The identity that this proxy sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Caller {
+pub enum Peer {
     /// The connection is plain text to this proxy: also TLS that it passes through without
     /// terminating it.
     Plain,
@@ -44,9 +44,9 @@ pub enum Caller {
 }
 
 /// An address, or the fact that is missing to tell it.
-pub type Remote = Result<IpAddr, Box<str>>;
+pub type RemoteAddress = Result<IpAddr, Box<str>>;
 
-impl<'r> State<'r> {
+impl<'r> RequestState<'r> {
     /// Before the first HTTP filter of a chain that terminates TLS when the client speaks it.
     pub fn new(request: &'r Request) -> Self {
         let source = request
@@ -54,10 +54,10 @@ impl<'r> State<'r> {
             .source
             .map(|(ip, _)| ip)
             .ok_or_else(|| Box::from("the source address"));
-        let peer = |tls: &super::request::Tls| Caller::Tls(tls.peer.clone().unwrap_or_default());
+        let peer = |tls: &super::request::Tls| Peer::Tls(tls.peer.clone().unwrap_or_default());
         Self {
             is_http: true,
-            caller: request.connection.tls.as_ref().map_or(Caller::Plain, peer),
+            caller: request.connection.tls.as_ref().map_or(Peer::Plain, peer),
             direct_remote: source.clone(),
             remote: source,
             route: None,
@@ -98,14 +98,14 @@ impl<'r> State<'r> {
 /// Dynamic metadata: a namespace, usually the name of the filter that wrote it, and a key in it.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
-    entries: Vec<(Box<str>, Box<str>, Known)>,
+    entries: Vec<(Box<str>, Box<str>, MetadataEntry)>,
     /// A filter wrote something we do not know somewhere; which.
     anywhere: Option<Box<str>>,
 }
 
 /// A value in the metadata, as far as it is known.
 #[derive(Clone, Debug)]
-pub enum Known {
+pub enum MetadataEntry {
     /// The value.
     Value(Node),
     /// The claims a user says a token has: dotted path and value.
@@ -116,7 +116,7 @@ pub enum Known {
 
 /// What is at a path in the metadata.
 #[derive(Debug, PartialEq)]
-pub enum Found<'m> {
+pub enum MetadataLookup<'m> {
     /// Nothing.
     Absent,
     /// A value.
@@ -131,7 +131,7 @@ pub enum Found<'m> {
 
 impl Metadata {
     /// Writes a value; an older one is replaced.
-    pub fn set(&mut self, namespace: &str, key: &str, value: Known) {
+    pub fn set(&mut self, namespace: &str, key: &str, value: MetadataEntry) {
         self.entries
             .retain(|(n, k, _)| &**n != namespace || &**k != key);
         self.entries.push((namespace.into(), key.into(), value));
@@ -147,7 +147,7 @@ impl Metadata {
     }
 
     /// What is at a path below a namespace.
-    pub fn find(&self, namespace: &str, path: &[Box<str>]) -> Found<'_> {
+    pub fn find(&self, namespace: &str, path: &[Box<str>]) -> MetadataLookup<'_> {
         let known = path.split_first().and_then(|(key, rest)| {
             let entry = self
                 .entries
@@ -156,22 +156,26 @@ impl Metadata {
             Some((&entry.2, rest))
         });
         match (known, &self.anywhere) {
-            (Some((Known::Value(node), rest)), _) => below(node, rest),
-            (Some((Known::Claims(claims), rest)), _) => stated(claims, rest),
-            (Some((Known::Unknown(fact), _)), _) | (None, Some(fact)) => Found::Unknown(fact),
-            (None, None) => Found::Absent,
+            (Some((MetadataEntry::Value(node), rest)), _) => below(node, rest),
+            (Some((MetadataEntry::Claims(claims), rest)), _) => stated(claims, rest),
+            (Some((MetadataEntry::Unknown(fact), _)), _) | (None, Some(fact)) => {
+                MetadataLookup::Unknown(fact)
+            }
+            (None, None) => MetadataLookup::Absent,
         }
     }
 }
 
-fn below<'m>(node: &'m Node, path: &[Box<str>]) -> Found<'m> {
+fn below<'m>(node: &'m Node, path: &[Box<str>]) -> MetadataLookup<'m> {
     path.iter()
         .try_fold(node, |node, key| node.get(key))
-        .map_or(Found::Absent, |node| Found::Value(&node.value))
+        .map_or(MetadataLookup::Absent, |node| {
+            MetadataLookup::Value(&node.value)
+        })
 }
 
 /// Stated claims are all there are, except for those that nearly every token has.
-fn stated<'m>(claims: &'m [(String, String)], path: &[Box<str>]) -> Found<'m> {
+fn stated<'m>(claims: &'m [(String, String)], path: &[Box<str>]) -> MetadataLookup<'m> {
     let name = path.join(".");
     let values: Vec<_> = claims
         .iter()
@@ -179,7 +183,7 @@ fn stated<'m>(claims: &'m [(String, String)], path: &[Box<str>]) -> Found<'m> {
         .map(|(_, value)| &**value)
         .collect();
     if !values.is_empty() {
-        return Found::Claim(values);
+        return MetadataLookup::Claim(values);
     }
     let is_object = |(claim, _): &(String, String)| {
         claim
@@ -187,12 +191,12 @@ fn stated<'m>(claims: &'m [(String, String)], path: &[Box<str>]) -> Found<'m> {
             .is_some_and(|rest| rest.starts_with('.'))
     };
     match &*name {
-        "" => Found::Object,
-        _ if claims.iter().any(is_object) => Found::Object,
-        "iss" => Found::Unknown("the claim iss of the token"),
-        "sub" => Found::Unknown("the claim sub of the token"),
-        "aud" => Found::Unknown("the claim aud of the token"),
-        _ => Found::Absent,
+        "" => MetadataLookup::Object,
+        _ if claims.iter().any(is_object) => MetadataLookup::Object,
+        "iss" => MetadataLookup::Unknown("the claim iss of the token"),
+        "sub" => MetadataLookup::Unknown("the claim sub of the token"),
+        "aud" => MetadataLookup::Unknown("the claim aud of the token"),
+        _ => MetadataLookup::Absent,
     }
 }
 
@@ -209,13 +213,16 @@ mod tests {
     fn metadata_is_found_by_namespace_key_and_path() {
         let mut metadata = Metadata::default();
         let node = Node::from_json(Raw::of(r#"{"a":{"b":"c"}}"#).expect("a value")).expect("JSON");
-        metadata.set("ns", "payload", Known::Value(node));
+        metadata.set("ns", "payload", MetadataEntry::Value(node));
         let found = metadata.find("ns", &path(["payload", "a", "b"]));
-        assert_eq!(found, Found::Value(&Value::String("c".into())));
-        assert_eq!(metadata.find("ns", &path(["payload", "x"])), Found::Absent);
+        assert_eq!(found, MetadataLookup::Value(&Value::String("c".into())));
+        assert_eq!(
+            metadata.find("ns", &path(["payload", "x"])),
+            MetadataLookup::Absent
+        );
         assert_eq!(
             metadata.find("other", &path(["payload", "a"])),
-            Found::Absent
+            MetadataLookup::Absent
         );
     }
 
@@ -229,30 +236,30 @@ mod tests {
         ];
         let claims = claims.map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec();
         let mut metadata = Metadata::default();
-        metadata.set("ns", "payload", Known::Claims(claims));
+        metadata.set("ns", "payload", MetadataEntry::Claims(claims));
         assert_eq!(
             metadata.find("ns", &path(["payload", "groups"])),
-            Found::Claim(vec!["a", "b"])
+            MetadataLookup::Claim(vec!["a", "b"])
         );
         assert_eq!(
             metadata.find("ns", &path(["payload", "https://x.test/role"])),
-            Found::Claim(vec!["admin"])
+            MetadataLookup::Claim(vec!["admin"])
         );
         assert_eq!(
             metadata.find("ns", &path(["payload", "realm", "roles"])),
-            Found::Claim(vec!["r"])
+            MetadataLookup::Claim(vec!["r"])
         );
         assert_eq!(
             metadata.find("ns", &path(["payload", "realm"])),
-            Found::Object
+            MetadataLookup::Object
         );
         assert_eq!(
             metadata.find("ns", &path(["payload", "other"])),
-            Found::Absent
+            MetadataLookup::Absent
         );
         assert!(matches!(
             metadata.find("ns", &path(["payload", "sub"])),
-            Found::Unknown(_)
+            MetadataLookup::Unknown(_)
         ));
     }
 
@@ -262,7 +269,7 @@ mod tests {
         metadata.written_by("lua");
         assert!(matches!(
             metadata.find("ns", &path(["payload"])),
-            Found::Unknown(_)
+            MetadataLookup::Unknown(_)
         ));
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::Tri;
 use super::matcher::{StringMatcher, unmodelled};
 use super::request::{Connection, Tls};
-use meshladder_capture::envoy::dump::{Dump, Section, State};
+use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
 use meshladder_text::json::Raw;
 
 /// What stands between the bytes of a connection and the filters
@@ -263,7 +263,7 @@ impl<'a> Secrets<'a> {
     pub fn compile(dump: &Dump<'a>) -> Self {
         let in_use = dump
             .of(Section::Secrets)
-            .filter(|secret| matches!(secret.state, State::Static | State::Active));
+            .filter(|secret| matches!(secret.state, ResourceState::Static | ResourceState::Active));
         let names = in_use.map(|secret| secret.name.clone()).collect();
         Self(dump.section(Section::Secrets).map(|_| names))
     }

@@ -1,8 +1,8 @@
 //! What happened to one request, hop by hop and decision by decision.
 
-use super::Considered;
-use super::rbac::filter::Outcome;
-use super::rbac::{Decision, PolicyName};
+use super::MatchCandidate;
+use super::rbac::filter::RbacOutcome;
+use super::rbac::{PolicyName, RbacDecision};
 use meshladder_capture::snapshot::DocId;
 
 /// The whole walk of one request.
@@ -60,13 +60,13 @@ pub struct DryRun {
 impl DryRun {
     /// None when the shadow rules have nothing to say: there are none, nothing is decided, or they
     /// are those of a CUSTOM policy, which choose what a provider is asked.
-    pub fn of(outcome: &Outcome) -> Option<Self> {
+    pub fn of(outcome: &RbacOutcome) -> Option<Self> {
         let (denies, policy) = match outcome.shadow.as_ref()? {
-            Decision::Denied { policy, .. } => (true, policy),
-            Decision::Allowed {
+            RbacDecision::Denied { policy, .. } => (true, policy),
+            RbacDecision::Allowed {
                 policy: policy @ Some(_),
             } => (false, policy),
-            Decision::Allowed { policy: None } | Decision::Undecided { .. } => return None,
+            RbacDecision::Allowed { policy: None } | RbacDecision::Undecided { .. } => return None,
         };
         let is_custom = policy
             .as_deref()
@@ -99,7 +99,7 @@ pub struct Step {
     /// What was decided, in words.
     pub chosen: String,
     /// The candidates.
-    pub considered: Vec<Considered>,
+    pub considered: Vec<MatchCandidate>,
     /// The bytes that decided it.
     pub evidence: Vec<At>,
     /// The Istio object that put it there, such as `VirtualService shop/catalog`.

@@ -2,7 +2,7 @@
 //! configured.
 
 use super::path::is_upgrade;
-use super::route::{Action, Routed};
+use super::route::{RouteEffect, RouteOutcome};
 use super::{Answer, Request};
 use meshladder_text::json::Raw;
 
@@ -18,15 +18,17 @@ impl Upgrades {
 
     /// The answer to a request whose upgrade is not allowed. Without a route there is none: that is
     /// a 404.
-    pub fn refusal(&self, request: &Request, routed: &Routed<'_, '_>) -> Option<Answer> {
+    pub fn refusal(&self, request: &Request, routed: &RouteOutcome<'_, '_>) -> Option<Answer> {
         let wanted = wanted(request)?;
         let of_route = match routed {
-            Routed::NoRoute { .. } | Routed::Undecided { .. } | Routed::Branches(_) => return None,
-            Routed::Route(decision) => match &decision.route.action {
-                Action::Route(action) => find(&action.upgrades, &wanted),
+            RouteOutcome::NoRoute { .. }
+            | RouteOutcome::Undecided { .. }
+            | RouteOutcome::Branches(_) => return None,
+            RouteOutcome::Route(decision) => match &decision.route.action {
+                RouteEffect::Route(action) => find(&action.upgrades, &wanted),
                 _ => None,
             },
-            Routed::RequireTls { .. } => None,
+            RouteOutcome::RequireTls { .. } => None,
         };
         // "Each upgrade_config … overrides the connection manager's for this route".
         let is_allowed = of_route

@@ -45,11 +45,7 @@ pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
     let mut stdout = out::stdout();
     match args.output {
         DescribeOutput::Json => writeln!(stdout, "{}", to_json(&description))?,
-        DescribeOutput::Text => write!(
-            stdout,
-            "{}",
-            to_text(&description, ladder::paint(global, false))
-        )?,
+        DescribeOutput::Text => write!(stdout, "{}", to_text(&description, ladder::paint(false)))?,
     }
     stdout.flush()?;
     Ok(0)

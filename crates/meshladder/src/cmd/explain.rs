@@ -1,7 +1,7 @@
 //! `explain` and `flags`: what a code, a flag or a details string means, offline.
 
 use meshladder_capture::flags;
-use meshladder_capture::flags::Foreign;
+use meshladder_capture::flags::ForeignCode;
 use meshladder_judge::rules::{self, Rule, retired};
 
 use crate::exit::{Failure, Outcome, USAGE};
@@ -40,8 +40,8 @@ fn behind_status(what: &str) -> Option<&str> {
 
 /// What another tool's code means, and the rules that find the same; the page itself when it is one
 /// rule.
-fn foreign_page(foreign: &Foreign) -> String {
-    let Foreign { code, about, means } = foreign;
+fn foreign_page(foreign: &ForeignCode) -> String {
+    let ForeignCode { code, about, means } = foreign;
     let same: Vec<&Rule> = rules::all()
         .filter(|rule| rule.aka.contains(code))
         .collect();

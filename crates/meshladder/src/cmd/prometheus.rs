@@ -7,7 +7,6 @@ use meshladder_collect::prometheus::{Access, AskError, Client};
 use meshladder_judge::prometheus::answer::Answer;
 use meshladder_judge::prometheus::place::{self, Named, Place};
 use meshladder_mesh::Mesh;
-use meshladder_text::json::escape;
 
 use super::live;
 use crate::args::prometheus::Server;
@@ -83,14 +82,9 @@ pub(super) fn in_each_context(
     Ok(worst)
 }
 
-/// The context as a field of JSON, where one is named.
-pub(super) fn context_field(global: &Global) -> String {
-    global
-        .cluster
-        .context
-        .first()
-        .map(|context| format!("\"context\":{},", escape(context)))
-        .unwrap_or_default()
+/// The context, where one is named.
+pub(super) fn context(global: &Global) -> Option<&str> {
+    global.cluster.context.first().map(String::as_str)
 }
 
 /// Looks among the Services: in the namespace that is named, or in all that may be listed.

@@ -194,7 +194,7 @@ fn answers(
 fn tell_rejections(rows: &[Row<'_>]) {
     for row in rows {
         for (url, watch) in &row.connection.types {
-            if watch.sync() == syncz::Sync::Error {
+            if watch.sync() == syncz::SyncStatus::Error {
                 out::warn(&format!(
                     "{} refused {}: {}",
                     row.connection.proxy,

@@ -8,7 +8,7 @@ use meshladder_sim::rbac;
 use meshladder_sim::state;
 use meshladder_sim::trace::{End, EndKind, Hop, Trace};
 use meshladder_sim::walk::{self, Call, Caller};
-use meshladder_sim::{Considered, Tri};
+use meshladder_sim::{MatchCandidate, Tri};
 
 /// The decision, and how it was come by.
 pub(super) struct ByDump {
@@ -114,7 +114,7 @@ fn has_dump(snapshot: &Snapshot, from: &Caller) -> bool {
 }
 
 /// The policies that a proxy looked at, in order.
-fn policies(hop: &Hop) -> impl Iterator<Item = &Considered> {
+fn policies(hop: &Hop) -> impl Iterator<Item = &MatchCandidate> {
     hop.steps
         .iter()
         .flat_map(|step| &step.considered)
@@ -158,7 +158,7 @@ impl Reader<'_> {
         let hop = trace.hops.first();
         let decision = self.read(&trace.outcome, hop);
         // The walk was in plain text, which is one guess of many.
-        let is_guess = caller.state == state::Caller::Unknown
+        let is_guess = caller.state == state::Peer::Unknown
             && (decision.verdict != Verdict::Allow
                 || hop.is_some_and(|hop| policies(hop).next().is_some()));
         if is_guess {

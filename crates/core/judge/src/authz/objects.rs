@@ -64,9 +64,9 @@ impl<'m> Objects<'m> {
     }
 
     /// What the evaluator takes.
-    pub(super) fn policies(self) -> policy::Objects<'m> {
+    pub(super) fn policies(self) -> policy::PolicyObjects<'m> {
         let of = |kind: Kind| self.security(kind).map(|policy| &policy.node).collect();
-        policy::Objects {
+        policy::PolicyObjects {
             authorization_policies: of(Kind::AuthorizationPolicy),
             request_authentications: of(Kind::RequestAuthentication),
         }

@@ -6,21 +6,22 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::objects::Objects;
 use super::port::Port;
 use super::{Checker, Decision, Rule, Seen, Server, Verdict, Who};
-use crate::policy::{self, Policies, Traffic};
+use crate::policy::{self, Traffic, WorkloadPolicies};
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::Mesh;
 use meshladder_mesh::peer_authentication::{MutualTls, PeerMode};
 use meshladder_mesh::policies::Workload;
-use meshladder_sim::filters::{Environment, FilterChain, Overrides, Upstream};
-use meshladder_sim::path::{BeforeRouting, Entered};
+use meshladder_sim::filters::{FilterEnvironment, HttpFilters, Overrides, UpstreamState};
+use meshladder_sim::path::{PreparedRequest, RequestPreparation};
 use meshladder_sim::rbac;
 use meshladder_sim::runtime::Runtime;
-use meshladder_sim::state::{Caller, State};
+use meshladder_sim::state::{Peer, RequestState};
 use meshladder_sim::trace::DryRun;
 use meshladder_sim::walk::{self, Call};
-use meshladder_sim::{Record, Request};
+use meshladder_sim::{DecisionRecord, Request};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
+use meshladder_text::tree::Value;
 
 pub(super) fn decide(
     checker: &Checker<'_>,
@@ -110,11 +111,11 @@ impl Case<'_> {
     }
 
     /// The caller as policies see it, or why the connection ends before them.
-    fn admit(&self, caller: &Caller, port: u16) -> Result<Caller, Box<Decision>> {
+    fn admit(&self, caller: &Peer, port: u16) -> Result<Peer, Box<Decision>> {
         let PeerMode { mode, by } = self.mesh.mutual_tls(&self.workload(), port);
         match (mode, caller) {
             // Under STRICT a connection in plain text finds no filter chain.
-            (MutualTls::Strict, Caller::Plain) => {
+            (MutualTls::Strict, Peer::Plain) => {
                 let by =
                     by.map(|(policy, _)| Rule::object("PeerAuthentication", policy, self.snapshot));
                 let strict = by
@@ -127,8 +128,8 @@ impl Case<'_> {
                     ..closed("filter_chain_not_found", because)
                 }))
             }
-            (MutualTls::Disable, Caller::Tls(_)) => Ok(Caller::Plain),
-            (_, Caller::Tls(peers)) if !peers.iter().any(|peer| self.is_trusted(peer)) => {
+            (MutualTls::Disable, Peer::Tls(_)) => Ok(Peer::Plain),
+            (_, Peer::Tls(peers)) if !peers.iter().any(|peer| self.is_trusted(peer)) => {
                 let domains = self.objects.settings().trust_domains.join(", ");
                 let because = format!("the proxy takes certificates of {domains} only");
                 Err(Box::new(closed("", because)))
@@ -149,25 +150,25 @@ impl Case<'_> {
             .any(|own| Some(&**own) == domain)
     }
 
-    fn ask(&self, request: &Request, caller: &Caller) -> Decision {
+    fn ask(&self, request: &Request, caller: &Peer) -> Decision {
         if self.port.traffic == Traffic::Tcp {
-            return self.evaluate(State {
+            return self.evaluate(RequestState {
                 caller: caller.clone(),
-                ..State::tcp(request)
+                ..RequestState::tcp(request)
             });
         }
         let manager = manager(self.objects.normalization());
         let manager = Raw::of(&manager).expect("it was just written");
-        match BeforeRouting::compile(manager, &Runtime::default()).enter(request) {
-            Entered::Request(entered) => {
-                let mut state = State {
+        match RequestPreparation::compile(manager, &Runtime::default()).enter(request) {
+            PreparedRequest::Request(entered) => {
+                let mut state = RequestState {
                     caller: caller.clone(),
-                    ..State::new(&entered)
+                    ..RequestState::new(&entered)
                 };
                 look_at_forwarded_for(manager, &mut state);
                 self.evaluate(state)
             }
-            Entered::Answered { answer, .. } => {
+            PreparedRequest::Answered { answer, .. } => {
                 let because = format!(
                     "no policy is asked: the proxy answers {} {}",
                     answer.code, answer.details
@@ -177,9 +178,9 @@ impl Case<'_> {
         }
     }
 
-    fn evaluate(&self, mut state: State<'_>) -> Decision {
+    fn evaluate(&self, mut state: RequestState<'_>) -> Decision {
         let objects = self.objects.policies();
-        let policies = Policies::compile(
+        let policies = WorkloadPolicies::compile(
             &objects,
             &self.workload(),
             self.objects.settings(),
@@ -189,7 +190,7 @@ impl Case<'_> {
         if now.is_none() && policies.jwt.is_some() {
             return Decision::new(Verdict::Undecided, "when the Snapshot was taken");
         }
-        let mut record = Record::keeping();
+        let mut record = DecisionRecord::keeping();
         let is_tcp = self.port.traffic == Traffic::Tcp;
         let dry_run = self.dry_run(&policies, &state);
         let verdict = policies.evaluate(
@@ -208,16 +209,16 @@ impl Case<'_> {
         }
     }
 
-    fn read(&self, verdict: policy::Verdict, is_tcp: bool, request: &Request) -> Decision {
+    fn read(&self, verdict: policy::PolicyVerdict, is_tcp: bool, request: &Request) -> Decision {
         match verdict {
-            policy::Verdict::Allowed { policy } => {
+            policy::PolicyVerdict::Allowed { policy } => {
                 let by = policy.and_then(|policy| self.rule(&policy));
                 Decision {
                     by: by.clone(),
                     ..Decision::new(Verdict::Allow, allowed(by.as_ref()))
                 }
             }
-            policy::Verdict::Denied { policy } => {
+            policy::PolicyVerdict::Denied { policy } => {
                 let by = policy.as_ref().and_then(|policy| self.rule(policy));
                 let details = rbac::details(policy.as_deref());
                 let seen = if is_tcp {
@@ -237,7 +238,7 @@ impl Case<'_> {
                     ..Decision::new(Verdict::Deny, because)
                 }
             }
-            policy::Verdict::Refused(answer) => Decision {
+            policy::PolicyVerdict::Refused(answer) => Decision {
                 seen: Some(Seen::Answer {
                     code: answer.code,
                     body: None,
@@ -248,14 +249,18 @@ impl Case<'_> {
                     format!("the token is refused: {}", answer.body),
                 )
             },
-            policy::Verdict::Undecided(fact) => Decision::new(Verdict::Undecided, fact),
+            policy::PolicyVerdict::Undecided(fact) => Decision::new(Verdict::Undecided, fact),
         }
     }
 
-    fn dry_run(&self, policies: &Policies, state: &State<'_>) -> Vec<(bool, Option<Rule>)> {
+    fn dry_run(
+        &self,
+        policies: &WorkloadPolicies,
+        state: &RequestState<'_>,
+    ) -> Vec<(bool, Option<Rule>)> {
         let filters = [&policies.deny, &policies.allow].into_iter().flatten();
-        let outcomes =
-            filters.map(|filter| filter.evaluate(&mut state.clone(), &mut Record::dropping()));
+        let outcomes = filters
+            .map(|filter| filter.evaluate(&mut state.clone(), &mut DecisionRecord::dropping()));
         let dry = outcomes.filter_map(|outcome| DryRun::of(&outcome));
         dry.map(|dry| (dry.denies, dry.policy.and_then(|policy| self.rule(&policy))))
             .collect()
@@ -300,16 +305,20 @@ fn manager(normalization: &str) -> String {
         "DECODE_AND_MERGE_SLASHES" => (true, true, "UNESCAPE_AND_FORWARD"),
         _ => (true, false, "KEEP_UNCHANGED"),
     };
-    format!(
-        r#"{{"normalize_path":{normalize},"merge_slashes":{merge},"path_with_escaped_slashes_action":"{slashes}","use_remote_address":false}}"#
-    )
+    let manager = [
+        ("normalize_path", Value::Bool(normalize)),
+        ("merge_slashes", Value::Bool(merge)),
+        ("path_with_escaped_slashes_action", slashes.into()),
+        ("use_remote_address", Value::Bool(false)),
+    ];
+    Value::object(manager).to_json()
 }
 
 /// The client's address as the connection manager tells it to filters.
-fn look_at_forwarded_for(manager: Raw<'_>, state: &mut State<'_>) {
-    let chain = FilterChain::compile(manager, &Runtime::default(), &|_| None);
-    let upstream = |_: &str| Upstream::Missing;
-    let environment = Environment {
+fn look_at_forwarded_for(manager: Raw<'_>, state: &mut RequestState<'_>) {
+    let chain = HttpFilters::compile(manager, &Runtime::default(), &|_| None);
+    let upstream = |_: &str| UpstreamState::Missing;
+    let environment = FilterEnvironment {
         now: Time::from_seconds(0),
         upstream: &upstream,
         cluster: None,
@@ -318,6 +327,6 @@ fn look_at_forwarded_for(manager: Raw<'_>, state: &mut State<'_>) {
         &Overrides::default(),
         state,
         &environment,
-        &mut Record::dropping(),
+        &mut DecisionRecord::dropping(),
     );
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use meshladder_capture::Kind;
-use meshladder_capture::envoy::logging::{Level, Levels};
+use meshladder_capture::envoy::logging::{ComponentLevel, LogLevels};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
 use meshladder_mesh::host::covers;
@@ -195,14 +195,15 @@ fn log_levels(
             .find(|(other, _)| other == proxy)?;
         Some((
             id.clone(),
-            Levels::parse(&capture.snapshot.open(id).ok()?.text)?.0,
+            LogLevels::parse(&capture.snapshot.open(id).ok()?.text)?.0,
         ))
     };
     let (Some((doc_a, left)), Some((doc_b, right))) = (read(a, old), read(b, new)) else {
         return;
     };
-    let differs =
-        |(name, level): &(&String, &Level)| right.get(*name).is_some_and(|other| other != *level);
+    let differs = |(name, level): &(&String, &ComponentLevel)| {
+        right.get(*name).is_some_and(|other| other != *level)
+    };
     let edits: Vec<Edit> = left
         .iter()
         .filter(differs)
@@ -224,7 +225,7 @@ fn log_levels(
     });
 }
 
-fn level_edit(name: &str, old: Level, new: Level) -> Edit {
+fn level_edit(name: &str, old: ComponentLevel, new: ComponentLevel) -> Edit {
     let (old, new) = (Some(old.to_string()), Some(new.to_string()));
     Edit {
         what: What::Changed,

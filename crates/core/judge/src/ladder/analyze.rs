@@ -3,7 +3,7 @@
 use super::{Choice, Ran, Scope, choice, coverage, lacking, missing, run, rung_outcome, verify};
 use crate::finding::{Finding, Rung, Severity};
 use crate::fleet::Fleet;
-use crate::report::{self, Report, Verdict};
+use crate::report::{self, Report, Topic, Verdict};
 use crate::rules::{self, Facts, Lens, Rule};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
@@ -75,7 +75,7 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
     verify::together(&mut findings, &facts);
     let coverage = coverage(rules.into_iter(), Lens::Objects, snapshot);
     Report {
-        question: "{\"objects\":true}".to_owned(),
+        question: Topic::Objects,
         about: "the objects".to_owned(),
         taken_at: snapshot.taken_at(),
         verdict: if findings.iter().any(Finding::is_loud) {

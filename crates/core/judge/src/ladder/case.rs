@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::logs;
 use crate::rules::{Case, Facts, Symptom};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::{self, Format, Formats, Line};
+use meshladder_capture::access_log::{self, AccessLine, FormatList, LogFormat};
 use meshladder_capture::snapshot::{Coverage, DocId, Need};
 use meshladder_mesh::{Mesh, PodFacts, ServiceFacts};
 use meshladder_sim::trace::{Branch, EndKind, Trace};
@@ -157,9 +157,9 @@ fn log_of(
     facts: &Facts<'_>,
     pod: &str,
     call: &Call,
-    of_mesh: &[Format],
+    of_mesh: &[LogFormat],
     ids: &BTreeSet<String>,
-) -> Vec<Line> {
+) -> Vec<AccessLine> {
     let Ok(doc) = facts
         .snapshot
         .open(&DocId::new(format!("logs/{pod}/istio-proxy.log")))
@@ -171,14 +171,14 @@ fn log_of(
         .split_once('/')
         .map_or_else(Vec::new, |own| logs::of_proxies(facts.snapshot, &[own]).0);
     formats.extend(of_mesh.iter().cloned());
-    let formats = Formats::new(formats);
+    let formats = FormatList::new(formats);
     access_log::lines_in(&doc, &formats)
         .filter(|line| fits(line, call) || ids.contains(&line.request_id))
         .collect()
 }
 
 /// Whether a logged request is of the kind that was asked about.
-fn fits(line: &Line, call: &Call) -> bool {
+fn fits(line: &AccessLine, call: &Call) -> bool {
     let host = |authority: &str| {
         authority
             .rsplit_once(':')

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Finding, Rung, Severity};
+use crate::report::Topic;
 use crate::rules::{Case, Check, Facts, Symptom, named};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Need;
@@ -10,7 +11,6 @@ use meshladder_mesh::services::is_ready;
 use meshladder_mesh::traffic::destinations;
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::walk::Call;
-use meshladder_text::json::escape;
 
 /// What a climb is about.
 #[derive(Debug)]
@@ -33,27 +33,17 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// As JSON v1 repeats it.
-    pub(super) fn to_json(&self, seen: Option<&Symptom>) -> String {
+    /// As the report repeats it.
+    pub(super) fn topic(&self, seen: Option<&Symptom>) -> Topic {
         match self {
-            Self::Mesh => "{\"mesh\":true}".to_owned(),
-            Self::Namespace(namespace) => format!("{{\"namespace\":{}}}", escape(namespace)),
-            Self::Workload { object, .. } => format!("{{\"workload\":{}}}", escape(&path(object))),
-            Self::Object(object) => format!("{{\"object\":{}}}", escape(&path(object))),
-            Self::Request(call) => {
-                let json = call.to_json();
-                let Some(seen) = seen else { return json };
-                let details = seen.details.as_deref().map_or("null".to_owned(), escape);
-                let flags = escape(&seen.flags.join(","));
-                let seen = format!(
-                    "{{\"code\":{},\"flags\":{flags},\"details\":{details}}}",
-                    seen.code
-                );
-                format!(
-                    "{},\"seen\":{seen}}}",
-                    json.strip_suffix('}').unwrap_or(&json)
-                )
-            }
+            Self::Mesh => Topic::Mesh,
+            Self::Namespace(namespace) => Topic::Namespace(namespace.clone()),
+            Self::Workload { object, .. } => Topic::Workload(object.clone()),
+            Self::Object(object) => Topic::Object(object.clone()),
+            Self::Request(call) => Topic::Request {
+                call: call.clone(),
+                seen: seen.cloned(),
+            },
         }
     }
 
@@ -90,10 +80,6 @@ impl Scope {
             Self::Object(_) => rung != Rung::Telemetry,
         }
     }
-}
-
-fn path(object: &ObjectRef) -> String {
-    format!("{}/{}/{}", object.kind, object.namespace, object.name)
 }
 
 /// What does not bear on the question is worth knowing, and no more.

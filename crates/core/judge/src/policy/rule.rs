@@ -1,22 +1,22 @@
 //! One rule of an `AuthorizationPolicy`.
 
 use super::Traffic;
-use super::value::Field;
+use super::value::PolicyField;
 use meshladder_mesh::MeshConfig;
-use meshladder_sim::rbac::{Action, Policy, Rule};
+use meshladder_sim::rbac::{RbacAction, RbacPolicy, RbacRule};
 use meshladder_text::tree::Node;
 
 /// What a rule's meaning depends on beside itself.
-pub(super) struct Context<'c> {
+pub(super) struct RuleContext<'c> {
     pub(super) mesh: &'c MeshConfig,
     pub(super) traffic: Traffic,
-    pub(super) action: Action,
+    pub(super) action: RbacAction,
     /// The policy's namespace.
     pub(super) namespace: &'c str,
 }
 
 /// A rule as a policy of Envoy's; none when istiod leaves it out.
-pub(super) fn compile(node: &Node, name: &str, context: &Context<'_>) -> Option<Policy> {
+pub(super) fn compile(node: &Node, name: &str, context: &RuleContext<'_>) -> Option<RbacPolicy> {
     if node.members().is_empty() && node.value == meshladder_text::tree::Value::Null {
         return None;
     }
@@ -25,7 +25,7 @@ pub(super) fn compile(node: &Node, name: &str, context: &Context<'_>) -> Option<
     let to = node.get("to").map_or(&[][..], Node::items);
     let principals = alternatives(from, |from| source(from, context), &who)?;
     let permissions = alternatives(to, |to| operation(to, context), &what)?;
-    Some(Policy::new(
+    Some(RbacPolicy::new(
         name,
         permissions,
         principals,
@@ -36,13 +36,13 @@ pub(super) fn compile(node: &Node, name: &str, context: &Context<'_>) -> Option<
 /// "entries of from OR-ed as principals, of to OR-ed as permissions, when AND-ed into every one".
 fn alternatives(
     entries: &[Node],
-    compile: impl Fn(&Node) -> Option<Vec<Rule>>,
-    conditions: &[Rule],
-) -> Option<Vec<Rule>> {
-    let all_of = |mut rules: Vec<Rule>| {
+    compile: impl Fn(&Node) -> Option<Vec<RbacRule>>,
+    conditions: &[RbacRule],
+) -> Option<Vec<RbacRule>> {
+    let all_of = |mut rules: Vec<RbacRule>| {
         rules.extend_from_slice(conditions);
-        Rule::And(if rules.is_empty() {
-            vec![Rule::Any]
+        RbacRule::And(if rules.is_empty() {
+            vec![RbacRule::Any]
         } else {
             rules
         })
@@ -56,42 +56,46 @@ fn alternatives(
         .collect()
 }
 
-fn source(from: &Node, context: &Context<'_>) -> Option<Vec<Rule>> {
+fn source(from: &Node, context: &RuleContext<'_>) -> Option<Vec<RbacRule>> {
     let fields = [
         (
             "serviceAccounts",
             "notServiceAccounts",
-            Field::ServiceAccounts(context.namespace),
+            PolicyField::ServiceAccounts(context.namespace),
         ),
-        ("trustDomains", "notTrustDomains", Field::TrustDomains),
-        ("principals", "notPrincipals", Field::Principals),
+        ("trustDomains", "notTrustDomains", PolicyField::TrustDomains),
+        ("principals", "notPrincipals", PolicyField::Principals),
         (
             "requestPrincipals",
             "notRequestPrincipals",
-            Field::RequestPrincipals,
+            PolicyField::RequestPrincipals,
         ),
-        ("namespaces", "notNamespaces", Field::Namespaces),
-        ("remoteIpBlocks", "notRemoteIpBlocks", Field::RemoteIpBlocks),
-        ("ipBlocks", "notIpBlocks", Field::IpBlocks),
+        ("namespaces", "notNamespaces", PolicyField::Namespaces),
+        (
+            "remoteIpBlocks",
+            "notRemoteIpBlocks",
+            PolicyField::RemoteIpBlocks,
+        ),
+        ("ipBlocks", "notIpBlocks", PolicyField::IpBlocks),
     ];
     all(from.get("source"), &fields, context)
 }
 
-fn operation(to: &Node, context: &Context<'_>) -> Option<Vec<Rule>> {
+fn operation(to: &Node, context: &RuleContext<'_>) -> Option<Vec<RbacRule>> {
     let fields = [
-        ("hosts", "notHosts", Field::Hosts),
-        ("methods", "notMethods", Field::Methods),
-        ("paths", "notPaths", Field::Paths),
-        ("ports", "notPorts", Field::Ports),
+        ("hosts", "notHosts", PolicyField::Hosts),
+        ("methods", "notMethods", PolicyField::Methods),
+        ("paths", "notPaths", PolicyField::Paths),
+        ("ports", "notPorts", PolicyField::Ports),
     ];
     all(to.get("operation"), &fields, context)
 }
 
 fn all(
     node: Option<&Node>,
-    fields: &[(&str, &str, Field<'_>)],
-    context: &Context<'_>,
-) -> Option<Vec<Rule>> {
+    fields: &[(&str, &str, PolicyField<'_>)],
+    context: &RuleContext<'_>,
+) -> Option<Vec<RbacRule>> {
     let mut rules = Vec::new();
     for (values, not_values, field) in fields {
         let list = |key: &str| {
@@ -105,7 +109,7 @@ fn all(
 
 /// The conditions under `when`: those on who calls, and those on what is done. "unknown attribute"
 /// makes istiod skip the rule.
-fn conditions(node: &Node, context: &Context<'_>) -> Option<(Vec<Rule>, Vec<Rule>)> {
+fn conditions(node: &Node, context: &RuleContext<'_>) -> Option<(Vec<RbacRule>, Vec<RbacRule>)> {
     let (mut who, mut what) = (Vec::new(), Vec::new());
     for condition in node.get("when").map_or(&[][..], Node::items) {
         let field = attribute(condition.str_at("key").unwrap_or_default())?;
@@ -121,60 +125,67 @@ fn conditions(node: &Node, context: &Context<'_>) -> Option<(Vec<Rule>, Vec<Rule
     Some((who, what))
 }
 
-fn attribute(key: &str) -> Option<Field<'_>> {
+fn attribute(key: &str) -> Option<PolicyField<'_>> {
     Some(match key {
-        "source.ip" => Field::IpBlocks,
-        "remote.ip" => Field::RemoteIpBlocks,
-        "source.namespace" => Field::Namespaces,
-        "source.principal" => Field::Principals,
-        "request.auth.principal" => Field::RequestPrincipals,
-        "request.auth.audiences" => Field::Audiences,
-        "request.auth.presenter" => Field::Presenter,
-        "destination.ip" => Field::DestinationIp,
-        "destination.port" => Field::Ports,
-        "connection.sni" => Field::Sni,
+        "source.ip" => PolicyField::IpBlocks,
+        "remote.ip" => PolicyField::RemoteIpBlocks,
+        "source.namespace" => PolicyField::Namespaces,
+        "source.principal" => PolicyField::Principals,
+        "request.auth.principal" => PolicyField::RequestPrincipals,
+        "request.auth.audiences" => PolicyField::Audiences,
+        "request.auth.presenter" => PolicyField::Presenter,
+        "destination.ip" => PolicyField::DestinationIp,
+        "destination.port" => PolicyField::Ports,
+        "connection.sni" => PolicyField::Sni,
         _ => {
-            let header = key.strip_prefix("request.headers").map(Field::Header);
-            let claim = || key.strip_prefix("request.auth.claims").map(Field::Claims);
+            let header = key.strip_prefix("request.headers").map(PolicyField::Header);
+            let claim = || {
+                key.strip_prefix("request.auth.claims")
+                    .map(PolicyField::Claims)
+            };
             let filter = || {
                 key.strip_prefix("experimental.")
                     .filter(|rest| rest.starts_with("envoy.filters."))
             };
             return header
                 .or_else(claim)
-                .or_else(|| filter().map(Field::EnvoyFilter));
+                .or_else(|| filter().map(PolicyField::EnvoyFilter));
         }
     })
 }
 
 /// One of the values, and none of the others.
 fn both(
-    field: Field<'_>,
+    field: PolicyField<'_>,
     values: &[Node],
     not_values: &[Node],
-    context: &Context<'_>,
-) -> Option<Vec<Rule>> {
+    context: &RuleContext<'_>,
+) -> Option<Vec<RbacRule>> {
     let mut rules = Vec::new();
     let wanted = compile_all(field, values, context)?;
     if !wanted.is_empty() {
-        rules.push(Rule::Or(wanted));
+        rules.push(RbacRule::Or(wanted));
     }
     let unwanted = compile_all(field, not_values, context)?;
     if !unwanted.is_empty() {
-        rules.push(Rule::Not(Box::new(Rule::Or(unwanted))));
+        rules.push(RbacRule::Not(Box::new(RbacRule::Or(unwanted))));
     }
     Some(rules)
 }
 
 /// What cannot be said to Envoy makes an ALLOW rule vanish ("effectively result in a smaller allow
 /// policy"); in any other only the value is left out ("a wider deny or audit policy").
-fn compile_all(field: Field<'_>, values: &[Node], context: &Context<'_>) -> Option<Vec<Rule>> {
+fn compile_all(
+    field: PolicyField<'_>,
+    values: &[Node],
+    context: &RuleContext<'_>,
+) -> Option<Vec<RbacRule>> {
     let mut rules = Vec::new();
     for value in values.iter().filter_map(Node::str) {
         for value in with_aliases(field, value, context.mesh) {
             match field.compile(&value, context.traffic) {
                 Some(rule) => rules.push(rule),
-                None if context.action == Action::Allow => return None,
+                None if context.action == RbacAction::Allow => return None,
                 None => {}
             }
         }
@@ -183,9 +194,10 @@ fn compile_all(field: Field<'_>, values: &[Node], context: &Context<'_>) -> Opti
 }
 
 /// A principal of the mesh stands for the same one in every trust domain of it.
-fn with_aliases(field: Field<'_>, value: &str, mesh: &MeshConfig) -> Vec<String> {
+fn with_aliases(field: PolicyField<'_>, value: &str, mesh: &MeshConfig) -> Vec<String> {
     let mut parts = value.split('/');
-    let (Field::Principals, Some(domain), 4) = (field, parts.next(), parts.clone().count()) else {
+    let (PolicyField::Principals, Some(domain), 4) = (field, parts.next(), parts.clone().count())
+    else {
         return vec![value.to_owned()];
     };
     let is_ours = mesh

@@ -6,7 +6,7 @@ use meshladder_text::tree::Node;
 
 /// The objects of a mesh that say who may do what.
 #[derive(Clone, Debug, Default)]
-pub struct Objects<'o> {
+pub struct PolicyObjects<'o> {
     /// Every `AuthorizationPolicy`.
     pub authorization_policies: Vec<&'o Node>,
     /// Every `RequestAuthentication`.
@@ -15,11 +15,11 @@ pub struct Objects<'o> {
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Resource<'o> {
+pub(super) struct PolicyObject<'o> {
     pub(super) node: &'o Node,
 }
 
-impl<'o> Resource<'o> {
+impl<'o> PolicyObject<'o> {
     pub(super) fn name(self) -> &'o str {
         self.metadata("name")
     }
@@ -49,12 +49,15 @@ pub(super) fn reaching<'o>(
     objects: &[&'o Node],
     workload: &Workload<'_>,
     mesh: &MeshConfig,
-) -> Vec<Resource<'o>> {
+) -> Vec<PolicyObject<'o>> {
     let mut found: Vec<_> = objects
         .iter()
         .copied()
         .filter(|policy| policies::reaches(policy, workload, &mesh.root_namespace))
         .collect();
     found.sort_by_key(|policy| policies::age(policy));
-    found.into_iter().map(|node| Resource { node }).collect()
+    found
+        .into_iter()
+        .map(|node| PolicyObject { node })
+        .collect()
 }

@@ -43,21 +43,27 @@ fn verdict(policies: &[Node], request: &Request, traffic: Traffic, mesh: &MeshCo
         labels: Some(&labels),
         service: None,
     };
-    let objects = Objects {
+    let objects = PolicyObjects {
         authorization_policies: policies.iter().collect(),
-        ..Objects::default()
+        ..PolicyObjects::default()
     };
-    let compiled = Policies::compile(&objects, &workload, mesh, traffic);
+    let compiled = WorkloadPolicies::compile(&objects, &workload, mesh, traffic);
     let mut state = if traffic == Traffic::Http {
-        State::new(request)
+        RequestState::new(request)
     } else {
-        State::tcp(request)
+        RequestState::tcp(request)
     };
-    match compiled.evaluate(&mut state, Time::from_seconds(0), &mut Record::dropping()) {
-        Verdict::Allowed { .. } => "allowed".to_owned(),
-        Verdict::Denied { policy } => format!("denied by {}", policy.as_deref().unwrap_or("none")),
-        Verdict::Refused(answer) => answer.details,
-        Verdict::Undecided(fact) => format!("undecided: {fact}"),
+    match compiled.evaluate(
+        &mut state,
+        Time::from_seconds(0),
+        &mut DecisionRecord::dropping(),
+    ) {
+        PolicyVerdict::Allowed { .. } => "allowed".to_owned(),
+        PolicyVerdict::Denied { policy } => {
+            format!("denied by {}", policy.as_deref().unwrap_or("none"))
+        }
+        PolicyVerdict::Refused(answer) => answer.details,
+        PolicyVerdict::Undecided(fact) => format!("undecided: {fact}"),
     }
 }
 
@@ -410,20 +416,21 @@ fn claims_come_from_request_authentication() {
         labels: Some(&labels),
         service: None,
     };
-    let objects = Objects {
+    let objects = PolicyObjects {
         authorization_policies: vec![&needs_token],
         request_authentications: vec![&authentication],
     };
-    let compiled = Policies::compile(&objects, &workload, &MeshConfig::default(), Traffic::Http);
+    let compiled =
+        WorkloadPolicies::compile(&objects, &workload, &MeshConfig::default(), Traffic::Http);
     let with = |claims: Claims| {
         let request = Request {
             claims,
             ..request("GET", "/", Some(CURL))
         };
         compiled.evaluate(
-            &mut State::new(&request),
+            &mut RequestState::new(&request),
             Time::from_seconds(0),
-            &mut Record::dropping(),
+            &mut DecisionRecord::dropping(),
         )
     };
     let given = |sub: &str| {
@@ -432,14 +439,14 @@ fn claims_come_from_request_authentication() {
             ("sub".to_owned(), sub.to_owned()),
         ])
     };
-    let allowed = Verdict::Allowed {
+    let allowed = PolicyVerdict::Allowed {
         policy: Some("ns[shop]-policy[p]-rule[0]".into()),
     };
     assert_eq!(with(given("alice")), allowed);
-    assert_eq!(with(given("bob")), Verdict::Denied { policy: None });
-    assert_eq!(with(Claims::None), Verdict::Denied { policy: None });
+    assert_eq!(with(given("bob")), PolicyVerdict::Denied { policy: None });
+    assert_eq!(with(Claims::None), PolicyVerdict::Denied { policy: None });
     assert_eq!(
         with(Claims::Unknown),
-        Verdict::Undecided("whether the request carries a token".into())
+        PolicyVerdict::Undecided("whether the request carries a token".into())
     );
 }

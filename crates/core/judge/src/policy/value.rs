@@ -4,14 +4,15 @@ use std::net::IpAddr;
 
 use super::Traffic;
 use meshladder_sim::jwt::NAMESPACE;
-use meshladder_sim::matcher::{HeaderMatcher, StringMatcher, Template};
-use meshladder_sim::rbac::{Condition, MetadataMatcher, Rule, ValueMatcher};
+use meshladder_sim::matcher::{HeaderMatcher, StringMatcher, UriTemplate};
+use meshladder_sim::rbac::{MetadataMatcher, RbacCondition, RbacRule, ValueMatcher};
 use meshladder_text::cidr::Cidr;
-use meshladder_text::json::{Raw, escape};
+use meshladder_text::json::Raw;
+use meshladder_text::tree::Value;
 
 /// A field of a rule, and what it looks at.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Field<'f> {
+pub(super) enum PolicyField<'f> {
     Principals,
     Namespaces,
     /// With the policy's namespace, which is the default one.
@@ -36,7 +37,7 @@ pub(super) enum Field<'f> {
     EnvoyFilter(&'f str),
 }
 
-impl Field<'_> {
+impl PolicyField<'_> {
     /// Whether it is about who calls; the others are about what is done.
     pub(super) fn is_principal(self) -> bool {
         !matches!(
@@ -53,7 +54,7 @@ impl Field<'_> {
 
     /// What a value asks for; none when istiod cannot say it to Envoy, as with fields of HTTP for
     /// TCP.
-    pub(super) fn compile(self, value: &str, traffic: Traffic) -> Option<Rule> {
+    pub(super) fn compile(self, value: &str, traffic: Traffic) -> Option<RbacRule> {
         let is_http_only = matches!(
             self,
             Self::RequestPrincipals
@@ -73,12 +74,12 @@ impl Field<'_> {
             Self::Claims(path) => claim(&nested(path)?, value),
             Self::Audiences => claim(&["aud"], value),
             Self::Presenter => claim(&["azp"], value),
-            _ => Rule::Condition(self.condition(value)?),
+            _ => RbacRule::Condition(self.condition(value)?),
         })
     }
 
-    fn condition(self, value: &str) -> Option<Condition> {
-        let name = |pattern: StringMatcher| Condition::Authenticated(Some(pattern));
+    fn condition(self, value: &str) -> Option<RbacCondition> {
+        let name = |pattern: StringMatcher| RbacCondition::Authenticated(Some(pattern));
         Some(match self {
             Self::Principals => name(prefixed(value, "spiffe://")),
             Self::Namespaces => name(StringMatcher::regex(&format!(
@@ -89,27 +90,27 @@ impl Field<'_> {
                 name(StringMatcher::regex(&service_account(namespace, value)))
             }
             Self::TrustDomains if value.contains('*') => {
-                Condition::Unmodelled(format!("which trust domains `{value}` selects").into())
+                RbacCondition::Unmodelled(format!("which trust domains `{value}` selects").into())
             }
             Self::TrustDomains => name(StringMatcher::prefix(&format!("spiffe://{value}/"))),
-            Self::IpBlocks => Condition::DirectRemoteIp(range(value)?),
-            Self::RemoteIpBlocks => Condition::RemoteIp(range(value)?),
-            Self::DestinationIp => Condition::DestinationIp(range(value)?),
+            Self::IpBlocks => RbacCondition::DirectRemoteIp(range(value)?),
+            Self::RemoteIpBlocks => RbacCondition::RemoteIp(range(value)?),
+            Self::DestinationIp => RbacCondition::DestinationIp(range(value)?),
             Self::Ports => {
                 let port = value.parse::<u16>().ok().map(u32::from)?;
-                Condition::DestinationPort(port..port + 1)
+                RbacCondition::DestinationPort(port..port + 1)
             }
-            Self::Sni => Condition::ServerName(plain(value)),
-            Self::Hosts => Condition::Header(header(":authority", value, true)?),
-            Self::Methods => Condition::Header(header(":method", value, false)?),
-            Self::Header(name) => Condition::Header(header(bracketed(name)?, value, false)?),
+            Self::Sni => RbacCondition::ServerName(plain(value)),
+            Self::Hosts => RbacCondition::Header(header(":authority", value, true)?),
+            Self::Methods => RbacCondition::Header(header(":method", value, false)?),
+            Self::Header(name) => RbacCondition::Header(header(bracketed(name)?, value, false)?),
             // "{*}" and "{**}" are istiod's way to write Envoy's "*" and "**".
             Self::Paths if value.contains("{*}") || value.contains("{**}") => {
-                Condition::UriTemplate(Template::compile(
+                RbacCondition::UriTemplate(UriTemplate::compile(
                     &value.replace("{**}", "**").replace("{*}", "*"),
                 ))
             }
-            Self::Paths => Condition::UrlPath(plain(value)),
+            Self::Paths => RbacCondition::UrlPath(plain(value)),
             Self::EnvoyFilter(key) => envoy_filter(key, value)?,
             Self::RequestPrincipals | Self::Claims(_) | Self::Audiences | Self::Presenter => {
                 return None;
@@ -142,16 +143,16 @@ fn header(name: &str, value: &str, ignore_case: bool) -> Option<HeaderMatcher> {
         (_, None, None) => ("exact", value),
     };
     let specifier = if kind.is_empty() {
-        r#""present_match":true"#.to_owned()
+        ("present_match", true.into())
     } else {
-        format!(
-            r#""string_match":{{"{kind}":{},"ignore_case":{ignore_case}}}"#,
-            escape(text)
-        )
+        let matcher = [
+            (kind, Value::from(text)),
+            ("ignore_case", ignore_case.into()),
+        ];
+        ("string_match", Value::object(matcher))
     };
-    Some(HeaderMatcher::compile(
-        Raw::of(&format!(r#"{{"name":{},{specifier}}}"#, escape(name))).ok()?,
-    ))
+    let matcher = Value::object([("name", name.into()), specifier]).to_json();
+    Some(HeaderMatcher::compile(Raw::of(&matcher).ok()?))
 }
 
 /// `1.2.3.4` or `1.2.0.0/16`
@@ -174,7 +175,7 @@ fn service_account(policy_namespace: &str, value: &str) -> String {
 }
 
 /// Issuer and subject: "Use the last index of "/" since issuer may be an URL".
-fn request_principal(value: &str) -> Rule {
+fn request_principal(value: &str) -> RbacRule {
     let any = || StringMatcher::regex(".+");
     let split = value.rsplit_once('/');
     let (issuer, subject) = match (value.strip_prefix('*'), value.strip_suffix('*'), split) {
@@ -197,11 +198,11 @@ fn request_principal(value: &str) -> Rule {
         }
     };
     let of = |claim: &str, matcher| metadata(&["payload", claim], ValueMatcher::String(matcher));
-    Rule::And(vec![of("iss", issuer), of("sub", subject)])
+    RbacRule::And(vec![of("iss", issuer), of("sub", subject)])
 }
 
 /// A claim is a text or a list with one such text in it.
-fn claim(path: &[&str], value: &str) -> Rule {
+fn claim(path: &[&str], value: &str) -> RbacRule {
     let text = || ValueMatcher::String(plain(value));
     let path: Vec<_> = std::iter::once("payload")
         .chain(path.iter().copied())
@@ -212,15 +213,15 @@ fn claim(path: &[&str], value: &str) -> Rule {
     )
 }
 
-fn metadata(path: &[&str], value: ValueMatcher) -> Rule {
-    Rule::Condition(Condition::Metadata(MetadataMatcher::new(
+fn metadata(path: &[&str], value: ValueMatcher) -> RbacRule {
+    RbacRule::Condition(RbacCondition::Metadata(MetadataMatcher::new(
         NAMESPACE, path, value,
     )))
 }
 
 /// "Split key of format "experimental.envoy.filters.a.b[c]" to "envoy.filters.a.b" and "c"." A
 /// value in brackets is one of a list.
-fn envoy_filter(key: &str, value: &str) -> Option<Condition> {
+fn envoy_filter(key: &str, value: &str) -> Option<RbacCondition> {
     let (namespace, key) = key.strip_suffix(']').unwrap_or(key).split_once('[')?;
     let matcher = match value
         .strip_prefix('[')
@@ -229,7 +230,7 @@ fn envoy_filter(key: &str, value: &str) -> Option<Condition> {
         Some(inside) => ValueMatcher::OneOf(Box::new(ValueMatcher::String(plain(inside)))),
         None => ValueMatcher::String(plain(value)),
     };
-    Some(Condition::Metadata(MetadataMatcher::new(
+    Some(RbacCondition::Metadata(MetadataMatcher::new(
         namespace,
         &[key],
         matcher,

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use meshladder_capture::Kind;
 
-use crate::finding::{Evidence, Fix};
+use crate::finding::{Evidence, Fix, Op};
 use crate::rules::Facts;
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::injection::Injector;
@@ -95,15 +95,8 @@ pub(super) fn give(config: &Object, hooks: &[Injector<'_>], roots: &Roots<'_>) -
     let own = hooks.iter().filter(|hook| hook.config.id == config.id);
     let places = own.filter_map(|hook| all.iter().position(|node| std::ptr::eq(node, hook.node)));
     let bundle = STANDARD.encode(roots.node.str().unwrap_or_default());
-    let one = |at| {
-        format!(
-            r#"{{"op":"add","path":"/webhooks/{at}/clientConfig/caBundle","value":"{bundle}"}}"#
-        )
-    };
-    let mut fix = Fix::json_patch(
-        &config.id,
-        format!("[{}]", places.map(one).collect::<Vec<_>>().join(",")),
-    );
+    let add = |at| Op::add(format!("/webhooks/{at}/clientConfig/caBundle"), &bundle);
+    let mut fix = Fix::patch(&config.id, places.map(add).collect::<Vec<_>>());
     let ObjectRef {
         namespace, name, ..
     } = &roots.object.id;

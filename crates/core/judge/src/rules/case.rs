@@ -1,6 +1,6 @@
 //! The request that was asked about, and what is known of it.
 
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_mesh::{PodFacts, ServiceFacts};
 use meshladder_sim::trace::{Branch, EndKind, Trace};
 use meshladder_sim::walk::Call;
@@ -24,9 +24,9 @@ pub struct Case<'a> {
     /// trace's endpoints.
     pub servers: Vec<&'a PodFacts>,
     /// The lines of access logs that fit the request: the client's, or the gateway's.
-    pub client_log: Vec<Line>,
+    pub client_log: Vec<AccessLine>,
     /// The same of the servers.
-    pub server_log: Vec<Line>,
+    pub server_log: Vec<AccessLine>,
 }
 
 /// What somebody saw: `503/UH:no_healthy_upstream`.

@@ -6,12 +6,11 @@ use super::config::nearest::nearest;
 use super::endpoints::met;
 use super::workloads::Selectors;
 use super::{Case, Facts, Sink, workloads};
-use crate::finding::{Evidence, Fix, Severity};
+use crate::finding::{Evidence, Fix, Op, Severity};
 use meshladder_capture::Kind;
 use meshladder_mesh::policies::selector;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 /// Those objects of some kinds that select a workload, or a template of one.
@@ -100,11 +99,9 @@ pub(super) fn tell_nobody(
             Evidence::of(policy, label, "what it selects"),
         );
         finding.hits(pod.id.clone());
-        finding.fix(met::put(
-            policy,
-            "replace",
-            &policy.path_of(label),
-            &escape(&own),
+        finding.fix(Fix::patch(
+            &policy.id,
+            [Op::replace(policy.path_of(label), &own)],
         ));
         return;
     }

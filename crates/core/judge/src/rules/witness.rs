@@ -2,9 +2,9 @@
 //! witness: a client that logs `via_upstream` only relays.
 
 use super::{Case, Facts};
-use crate::finding::{Evidence, Fix};
+use crate::finding::{Evidence, Fix, Op};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, ProxyRef};
 use meshladder_mesh::host::covers;
@@ -27,7 +27,7 @@ pub(super) struct Told<'r> {
     /// The pod whose proxy tells it.
     pub(super) pod: Option<&'r PodFacts>,
     /// The line of its log; none when only the walk tells it.
-    pub(super) line: Option<&'r Line>,
+    pub(super) line: Option<&'r AccessLine>,
     pub(super) proof: Evidence,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
     if case.seen.is_some_and(super::Symptom::is_success) {
         return Vec::new();
     }
-    let of_log = |lines: &'r [Line], side: Side| {
+    let of_log = |lines: &'r [AccessLine], side: Side| {
         alike(case, lines, side)
             .into_iter()
             .map(move |line| logged(facts, line, side))
@@ -80,11 +80,12 @@ pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
 
 /// The lines that fit, as far as they are like the last of them: a log also keeps what was the
 /// matter before.
-fn alike<'r>(case: &Case<'_>, lines: &'r [Line], side: Side) -> Vec<&'r Line> {
-    let of_end = |line: &&Line| case.seen.is_none() || fits(case, line.code, &line.flags, side);
-    let mut lines: Vec<&Line> = lines.iter().filter(of_end).collect();
+fn alike<'r>(case: &Case<'_>, lines: &'r [AccessLine], side: Side) -> Vec<&'r AccessLine> {
+    let of_end =
+        |line: &&AccessLine| case.seen.is_none() || fits(case, line.code, &line.flags, side);
+    let mut lines: Vec<&AccessLine> = lines.iter().filter(of_end).collect();
     if let Some(last) = lines.iter().max_by_key(|line| &line.start).copied() {
-        let same = |line: &Line| {
+        let same = |line: &AccessLine| {
             line.code == last.code && line.flags == last.flags && line.details == last.details
         };
         lines.retain(|line| same(line) && (case.seen.is_some() || line.start == last.start));
@@ -101,7 +102,7 @@ fn fits(case: &Case<'_>, code: u16, flags: &[impl AsRef<str>], side: Side) -> bo
     code == seen.code && (seen.flags.is_empty() || relayed || shared)
 }
 
-fn logged<'r>(facts: &Facts<'r>, line: &'r Line, side: Side) -> Told<'r> {
+fn logged<'r>(facts: &Facts<'r>, line: &'r AccessLine, side: Side) -> Told<'r> {
     let details = if line.details.is_empty() {
         &line.termination
     } else {
@@ -118,7 +119,7 @@ fn logged<'r>(facts: &Facts<'r>, line: &'r Line, side: Side) -> Told<'r> {
     }
 }
 
-fn pod_of<'r>(facts: &Facts<'r>, line: &Line) -> Option<&'r PodFacts> {
+fn pod_of<'r>(facts: &Facts<'r>, line: &AccessLine) -> Option<&'r PodFacts> {
     let id = DocId::new(line.doc.as_str());
     let mut parts = id.split().1.split('/').skip(1);
     facts.mesh.pod(parts.next()?, parts.next()?)
@@ -126,7 +127,7 @@ fn pod_of<'r>(facts: &Facts<'r>, line: &Line) -> Option<&'r PodFacts> {
 
 /// The last thing that the caller's proxy logged of the request, when it is a connection that
 /// nobody took: TLS that fails is another matter.
-pub(super) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r Line> {
+pub(super) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r AccessLine> {
     const NOT_TAKEN: [&str; 4] = [
         "connection_timeout",
         "delayed_connect_error",
@@ -146,7 +147,7 @@ pub(super) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r Line> {
 }
 
 /// `the proxy logged 503 UC upstream_reset…`
-pub(super) fn line_shows(line: &Line) -> Evidence {
+pub(super) fn line_shows(line: &AccessLine) -> Evidence {
     let flags = if line.flags.is_empty() {
         "-".to_owned()
     } else {
@@ -378,8 +379,8 @@ pub(super) fn without_patch(filter: &Object, part: &Node) -> Vec<Fix> {
         .strip_prefix("/spec/configPatches/")
         .and_then(|rest| rest.split('/').next());
     if let (2.., Some(place)) = (patches.len(), place) {
-        let remove = format!(r#"[{{"op":"remove","path":"/spec/configPatches/{place}"}}]"#);
-        fixes.insert(0, Fix::json_patch(&filter.id, remove));
+        let remove = vec![Op::remove(format!("/spec/configPatches/{place}"))];
+        fixes.insert(0, Fix::patch(&filter.id, remove));
     }
     fixes
 }

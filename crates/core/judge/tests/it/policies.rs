@@ -1,12 +1,12 @@
 //! What must hold for any policies and any request: generated objects, decided as istiod would have
 //! them decided.
 
-use meshladder_judge::policy::{Objects, Policies, Traffic, Verdict};
+use meshladder_judge::policy::{PolicyObjects, PolicyVerdict, Traffic, WorkloadPolicies};
 use meshladder_mesh::MeshConfig;
 use meshladder_mesh::policies::Workload;
 use meshladder_sim::request::{Claims, Connection, Request};
-use meshladder_sim::state::{Caller, State};
-use meshladder_sim::{Record, Tri};
+use meshladder_sim::state::{Peer, RequestState};
+use meshladder_sim::{DecisionRecord, Tri};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 use meshladder_text::tree::Node;
@@ -118,23 +118,27 @@ fn request(random: &mut Random) -> Request {
     }
 }
 
-fn compile(texts: &[String], traffic: Traffic) -> Policies {
+fn compile(texts: &[String], traffic: Traffic) -> WorkloadPolicies {
     let nodes: Vec<_> = texts.iter().map(|text| node(text)).collect();
-    let objects = Objects {
+    let objects = PolicyObjects {
         authorization_policies: nodes.iter().collect(),
-        ..Objects::default()
+        ..PolicyObjects::default()
     };
     let workload = Workload {
         namespace: "shop",
         labels: None,
         service: None,
     };
-    Policies::compile(&objects, &workload, &MeshConfig::default(), traffic)
+    WorkloadPolicies::compile(&objects, &workload, &MeshConfig::default(), traffic)
 }
 
 /// The verdict and the names of the policies that were looked at and matched.
-fn decide(texts: &[String], traffic: Traffic, state: &State<'_>) -> (&'static str, Vec<String>) {
-    let mut record = Record::keeping();
+fn decide(
+    texts: &[String],
+    traffic: Traffic,
+    state: &RequestState<'_>,
+) -> (&'static str, Vec<String>) {
+    let mut record = DecisionRecord::keeping();
     let verdict =
         compile(texts, traffic).evaluate(&mut state.clone(), Time::from_seconds(0), &mut record);
     let matched = record
@@ -143,32 +147,32 @@ fn decide(texts: &[String], traffic: Traffic, state: &State<'_>) -> (&'static st
         .filter(|c| c.matched != Tri::No)
         .map(|c| c.what.clone());
     let word = match verdict {
-        Verdict::Allowed { .. } => "allowed",
-        Verdict::Denied { .. } | Verdict::Refused(_) => "denied",
-        Verdict::Undecided(_) => "undecided",
+        PolicyVerdict::Allowed { .. } => "allowed",
+        PolicyVerdict::Denied { .. } | PolicyVerdict::Refused(_) => "denied",
+        PolicyVerdict::Undecided(_) => "undecided",
     };
     (word, matched.collect())
 }
 
-fn state(request: &Request, traffic: Traffic, caller: Caller) -> State<'_> {
+fn state(request: &Request, traffic: Traffic, caller: Peer) -> RequestState<'_> {
     let state = if traffic == Traffic::Http {
-        State::new(request)
+        RequestState::new(request)
     } else {
-        State::tcp(request)
+        RequestState::tcp(request)
     };
-    State { caller, ..state }
+    RequestState { caller, ..state }
 }
 
-fn known_caller(random: &mut Random) -> Caller {
+fn known_caller(random: &mut Random) -> Peer {
     if random.chance(20) {
-        Caller::Plain
+        Peer::Plain
     } else {
-        Caller::Tls(vec![random.word(&CALLERS).to_owned()])
+        Peer::Tls(vec![random.word(&CALLERS).to_owned()])
     }
 }
 
 /// Policies, what the traffic is, and a request with its caller.
-fn each(mut check: impl FnMut(&[String], Traffic, &Request, Caller, &mut Random)) {
+fn each(mut check: impl FnMut(&[String], Traffic, &Request, Peer, &mut Random)) {
     let mut random = Random::new(SEED);
     for _ in 0..ROUNDS {
         let texts = policies(&mut random);
@@ -189,8 +193,8 @@ fn filling_in_what_is_unknown_never_flips_what_is_decided() {
     each(|texts, traffic, request, caller, _| {
         let unknown = || Err("the source address".into());
         let known = state(request, traffic, caller);
-        let case = State {
-            caller: Caller::Unknown,
+        let case = RequestState {
+            caller: Peer::Unknown,
             remote: unknown(),
             direct_remote: unknown(),
             ..known.clone()

@@ -1,4 +1,4 @@
-use super::describe::{Message, Type};
+use super::describe::{FieldType, MessageSchema};
 use super::*;
 use crate::{Object, ObjectRef};
 use meshladder_capture::Kind;
@@ -29,17 +29,17 @@ fn of(kind: &str, spec: &str) -> Vec<(Flaw, String)> {
         .collect()
 }
 
-fn messages(message: &'static Message, seen: &mut Vec<&'static Message>) {
+fn messages(message: &'static MessageSchema, seen: &mut Vec<&'static MessageSchema>) {
     if seen.iter().any(|known| std::ptr::eq(*known, message)) {
         return;
     }
     seen.push(message);
     for field in message.fields {
         let mut of = &field.of;
-        while let Type::List(inner, ..) | Type::Map(_, inner) = of {
+        while let FieldType::List(inner, ..) | FieldType::Map(_, inner) = of {
             of = inner;
         }
-        if let Type::Of(inner) = of {
+        if let FieldType::Of(inner) = of {
             messages(inner, seen);
         }
     }
@@ -186,7 +186,7 @@ fn judge(document: Node) {
     };
     for fault in walk::faults(&object, known)
         .into_iter()
-        .map(fault::Found::told)
+        .map(fault::ObjectFault::told)
     {
         assert!(
             object.node.pointer(&fault.pointer).is_some(),

@@ -6,7 +6,7 @@ use super::*;
 use crate::report::Paint;
 use meshladder_capture::snapshot::{Builder, DocId};
 use meshladder_judge::finding::{Confidence, Evidence, Fix, Rung, Severity, Spot};
-use meshladder_judge::report::{self, Report, Verdict};
+use meshladder_judge::report::{self, Report, Topic, Verdict};
 use meshladder_mesh::ObjectRef;
 
 fn report() -> Report {
@@ -48,7 +48,7 @@ fn report() -> Report {
         is_asked_for: false,
     };
     Report {
-        question: "{}".to_owned(),
+        question: Topic::Objects,
         about: String::new(),
         taken_at: None,
         verdict: Verdict::Broken,

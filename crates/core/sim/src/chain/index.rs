@@ -1,32 +1,30 @@
 //! The search: rows in order, narrowed level by level.
 
-use std::borrow::Cow;
-
-use super::super::inspect::Seen;
-use super::level::{Key, LEVELS, Level, SourceType, server_names};
+use super::super::inspect::InspectedConnection;
+use super::level::{ChainKey, LEVELS, MatchLevel, SourceType, server_names};
 
 /// One combination of the values that a chain lists. Rows that agree up to a level stand together.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Row<'a> {
-    pub(super) keys: [Key<'a>; LEVELS.len()],
+pub(super) struct ChainRow<'a> {
+    pub(super) keys: [ChainKey<'a>; LEVELS.len()],
     /// The chain's number.
     pub(super) chain: usize,
 }
 
 /// How far a search came.
 #[derive(Debug)]
-pub(super) struct Path<'c, 'a> {
+pub(super) struct SearchPath<'c, 'a> {
     /// The rows that were left; they agree in all levels that were passed.
-    pub(super) rows: &'c [Row<'a>],
+    pub(super) rows: &'c [ChainRow<'a>],
     /// The number of levels that were passed.
     pub(super) passed: usize,
     /// How it ended.
-    pub(super) end: End,
+    pub(super) end: SearchEnd,
 }
 
 /// The end of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum SearchEnd {
     /// At this chain.
     Chain(usize),
     /// At a level where nothing matches.
@@ -41,30 +39,41 @@ const AMBIGUOUS: &str =
 
 /// Adds a row for each combination of keys.
 pub(super) fn push_rows<'a>(
-    rows: &mut Vec<Row<'a>>,
-    keys: &[Vec<Key<'a>>; LEVELS.len()],
+    rows: &mut Vec<ChainRow<'a>>,
+    keys: &[Vec<ChainKey<'a>>; LEVELS.len()],
     chain: usize,
 ) {
     let combinations = keys.iter().map(Vec::len).product();
     for number in 0..combinations {
-        let mut rest: usize = number;
-        let keys = std::array::from_fn(|level| {
-            let values = &keys[level];
-            let value = values[rest % values.len()].clone();
-            rest /= values.len();
-            value
-        });
-        rows.push(Row { keys, chain });
+        let keys = combination(number, keys);
+        rows.push(ChainRow { keys, chain });
     }
 }
 
+/// The combination of that number: its digits, each in the base of how many values a level has.
+fn combination<'a>(
+    number: usize,
+    keys: &[Vec<ChainKey<'a>>; LEVELS.len()],
+) -> [ChainKey<'a>; LEVELS.len()] {
+    let mut rest = number;
+    let mut row = [const { ChainKey::Any }; LEVELS.len()];
+    for (key, values) in row.iter_mut().zip(keys) {
+        *key = values[rest % values.len()].clone();
+        rest /= values.len();
+    }
+    row
+}
+
 /// Goes from level to level as long as rows are left.
-pub(super) fn search<'c, 'a>(mut rows: &'c [Row<'a>], seen: &Seen<'_>) -> Path<'c, 'a> {
+pub(super) fn search<'c, 'a>(
+    mut rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> SearchPath<'c, 'a> {
     for level in 0..LEVELS.len() {
         match step(level, rows, seen) {
             Ok(bucket) => rows = bucket,
             Err(end) => {
-                return Path {
+                return SearchPath {
                     rows,
                     passed: level,
                     end,
@@ -72,10 +81,13 @@ pub(super) fn search<'c, 'a>(mut rows: &'c [Row<'a>], seen: &Seen<'_>) -> Path<'
             }
         }
     }
-    let end = rows
-        .first()
-        .map_or(End::Nothing, |row| End::Chain(row.chain));
-    Path {
+
+    // Envoy refuses a listener in which two chains have the same criteria, so one chain is left.
+    let end = match rows.first() {
+        Some(row) => SearchEnd::Chain(row.chain),
+        None => SearchEnd::Nothing,
+    };
+    SearchPath {
         rows,
         passed: LEVELS.len(),
         end,
@@ -83,65 +95,86 @@ pub(super) fn search<'c, 'a>(mut rows: &'c [Row<'a>], seen: &Seen<'_>) -> Path<'
 }
 
 /// The rows that stay at a level, or the end of the search.
-fn step<'c, 'a>(level: usize, rows: &'c [Row<'a>], seen: &Seen<'_>) -> Result<&'c [Row<'a>], End> {
+fn step<'c, 'a>(
+    level: usize,
+    rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return Err(SearchEnd::Nothing);
+    };
     // Most levels tell nothing apart.
-    match (rows.first(), rows.last()) {
-        (Some(first), Some(last))
-            if first.keys[level] == Key::Any && last.keys[level] == Key::Any =>
-        {
-            return Ok(rows);
-        }
-        (None, _) => return Err(End::Nothing),
-        _ => {}
+    if first.keys[level] == ChainKey::Any && last.keys[level] == ChainKey::Any {
+        return Ok(rows);
     }
+
     match LEVELS[level] {
-        Level::DestinationPort => first_of(level, rows, [Key::Port(seen.destination.1)]),
-        Level::Destination => longest(level, rows, seen),
-        Level::ServerName => first_of(
+        MatchLevel::DestinationPort => first_of(level, rows, [ChainKey::Port(seen.destination.1)]),
+        MatchLevel::Destination => longest(level, rows, seen),
+        MatchLevel::ServerName => first_of(
             level,
             rows,
-            server_names(&seen.server_name).map(|name| Key::Text(Cow::Borrowed(name))),
+            server_names(&seen.server_name).map(ChainKey::named),
         ),
-        Level::TransportProtocol => first_of(
-            level,
-            rows,
-            [Key::Text(Cow::Borrowed(seen.transport_protocol))],
-        ),
+        MatchLevel::TransportProtocol => {
+            first_of(level, rows, [ChainKey::named(seen.transport_protocol)])
+        }
         // The first of the client's list that any chain names.
-        Level::ApplicationProtocol => first_of(
-            level,
-            rows,
-            seen.application_protocols
-                .iter()
-                .map(|p| Key::Text(Cow::Borrowed(p))),
-        ),
-        Level::DirectSource if seen.direct_source.is_some() => longest(level, rows, seen),
-        Level::Source if seen.source.is_some() => longest(level, rows, seen),
-        Level::SourceType if seen.source.is_some() => {
-            first_of(level, rows, SourceType::seen(seen).map(Key::Source))
+        MatchLevel::ApplicationProtocol => {
+            let offered = seen.application_protocols.iter();
+            first_of(level, rows, offered.map(ChainKey::named))
         }
-        Level::DirectSource | Level::Source | Level::SourceType => {
-            Err(End::Unknown("the source address"))
+        MatchLevel::DirectSource | MatchLevel::SourceType | MatchLevel::Source => {
+            step_at_source(level, rows, seen)
         }
-        // Port 0 stands for a port that nobody knows: no connection comes from it.
-        Level::SourcePort => match seen.source {
-            Some((_, port)) if port != 0 => first_of(level, rows, [Key::Port(port)]),
-            _ => Err(End::Unknown("the source port")),
-        },
+        MatchLevel::SourcePort => step_at_source_port(level, rows, seen),
+    }
+}
+
+/// A step at one of the levels that need the source address.
+fn step_at_source<'c, 'a>(
+    level: usize,
+    rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
+    let is_known = match LEVELS[level] {
+        MatchLevel::DirectSource => seen.direct_source.is_some(),
+        _ => seen.source.is_some(),
+    };
+    if !is_known {
+        return Err(SearchEnd::Unknown("the source address"));
+    }
+    if LEVELS[level] != MatchLevel::SourceType {
+        return longest(level, rows, seen);
+    }
+    first_of(level, rows, SourceType::seen(seen).map(ChainKey::Source))
+}
+
+fn step_at_source_port<'c, 'a>(
+    level: usize,
+    rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
+    // Port 0 stands for a port that nobody knows: no connection comes from it.
+    match seen.source {
+        None | Some((_, 0)) => Err(SearchEnd::Unknown("the source port")),
+        Some((_, port)) => first_of(level, rows, [ChainKey::Port(port)]),
     }
 }
 
 /// The rows of the first of the keys that any row has; else those that take everything.
 fn first_of<'c, 'a, 'k>(
     level: usize,
-    rows: &'c [Row<'a>],
-    keys: impl IntoIterator<Item = Key<'k>>,
-) -> Result<&'c [Row<'a>], End> {
-    let mut buckets = keys
-        .into_iter()
-        .chain([Key::Any])
-        .map(|key| bucket(level, rows, &key));
-    buckets.find(|rows| !rows.is_empty()).ok_or(End::Nothing)
+    rows: &'c [ChainRow<'a>],
+    keys: impl IntoIterator<Item = ChainKey<'k>>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
+    for key in keys.into_iter().chain([ChainKey::Any]) {
+        let rows = bucket(level, rows, &key);
+        if !rows.is_empty() {
+            return Ok(rows);
+        }
+    }
+    Err(SearchEnd::Nothing)
 }
 
 /// The rows of the longest range that holds the address. "Any" is a range of both families and of
@@ -149,32 +182,44 @@ fn first_of<'c, 'a, 'k>(
 /// from one start to the next.
 fn longest<'c, 'a>(
     level: usize,
-    rows: &'c [Row<'a>],
-    seen: &Seen<'_>,
-) -> Result<&'c [Row<'a>], End> {
-    let matching =
-        Buckets { level, rows }.filter(|bucket| bucket[0].keys[level].matches(LEVELS[level], seen));
-    let best = matching
-        .max_by_key(|bucket| length(&bucket[0].keys[level]))
-        .ok_or(End::Nothing)?;
-    let is_ambiguous =
-        length(&best[0].keys[level]) == 0 && rows[0].keys[level] != best[0].keys[level];
-    if is_ambiguous && rows[0].keys[level] == Key::Any {
-        Err(End::Unknown(AMBIGUOUS))
-    } else {
-        Ok(best)
+    rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
+    let mut best: Option<&'c [ChainRow<'a>]> = None;
+    for bucket in (Buckets { level, rows }) {
+        let key = &bucket[0].keys[level];
+        if !key.matches(LEVELS[level], seen) {
+            continue;
+        }
+        let is_as_long = best.is_none_or(|best| length(key) >= length(&best[0].keys[level]));
+        if is_as_long {
+            best = Some(bucket);
+        }
+    }
+    let best = best.ok_or(SearchEnd::Nothing)?;
+
+    let key = &best[0].keys[level];
+    // Rows are in order, and "any" is the first of all keys.
+    let first = &rows[0].keys[level];
+    if length(key) == 0 && *first == ChainKey::Any && first != key {
+        return Err(SearchEnd::Unknown(AMBIGUOUS));
+    }
+    Ok(best)
+}
+
+fn length(key: &ChainKey<'_>) -> u8 {
+    match key {
+        ChainKey::Range(range) => range.length(),
+        _ => 0,
     }
 }
 
-fn length(key: &Key<'_>) -> u8 {
-    if let Key::Range(range) = key {
-        range.length()
-    } else {
-        0
-    }
-}
-
-fn bucket<'c, 'a>(level: usize, rows: &'c [Row<'a>], key: &Key<'_>) -> &'c [Row<'a>] {
+/// The rows that have a key at a level; rows before it agree, so they are in the key's order.
+fn bucket<'c, 'a>(
+    level: usize,
+    rows: &'c [ChainRow<'a>],
+    key: &ChainKey<'_>,
+) -> &'c [ChainRow<'a>] {
     let start = rows.partition_point(|row| row.keys[level] < *key);
     let length = rows[start..].partition_point(|row| row.keys[level] <= *key);
     &rows[start..start + length]
@@ -183,17 +228,15 @@ fn bucket<'c, 'a>(level: usize, rows: &'c [Row<'a>], key: &Key<'_>) -> &'c [Row<
 /// The rows of each key of a level.
 struct Buckets<'c, 'a> {
     level: usize,
-    rows: &'c [Row<'a>],
+    rows: &'c [ChainRow<'a>],
 }
 
 impl<'c, 'a> Iterator for Buckets<'c, 'a> {
-    type Item = &'c [Row<'a>];
+    type Item = &'c [ChainRow<'a>];
 
     fn next(&mut self) -> Option<Self::Item> {
         let key = &self.rows.first()?.keys[self.level];
-        let length = self
-            .rows
-            .partition_point(|row| row.keys[self.level] <= *key);
+        let length = bucket(self.level, self.rows, key).len();
         let (bucket, rest) = self.rows.split_at(length);
         self.rows = rest;
         Some(bucket)

@@ -5,24 +5,24 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::super::cidr::Cidr;
-use super::super::inspect::Seen;
+use super::super::inspect::InspectedConnection;
 
 /// The levels in the order of the search.
-pub(super) const LEVELS: [Level; 9] = [
-    Level::DestinationPort,
-    Level::Destination,
-    Level::ServerName,
-    Level::TransportProtocol,
-    Level::ApplicationProtocol,
-    Level::DirectSource,
-    Level::SourceType,
-    Level::Source,
-    Level::SourcePort,
+pub(super) const LEVELS: [MatchLevel; 9] = [
+    MatchLevel::DestinationPort,
+    MatchLevel::Destination,
+    MatchLevel::ServerName,
+    MatchLevel::TransportProtocol,
+    MatchLevel::ApplicationProtocol,
+    MatchLevel::DirectSource,
+    MatchLevel::SourceType,
+    MatchLevel::Source,
+    MatchLevel::SourcePort,
 ];
 
 /// One level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum MatchLevel {
     DestinationPort,
     Destination,
     ServerName,
@@ -36,7 +36,7 @@ pub(super) enum Level {
 
 /// What a chain names at a level.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Key<'a> {
+pub(super) enum ChainKey<'a> {
     /// Nothing: it takes everything.
     Any,
     Port(u16),
@@ -53,7 +53,7 @@ pub(super) enum SourceType {
     External,
 }
 
-impl Level {
+impl MatchLevel {
     /// The criterion in words.
     pub(super) fn words(self) -> &'static str {
         match self {
@@ -70,65 +70,58 @@ impl Level {
     }
 }
 
-impl<'a> Key<'a> {
+impl<'a> ChainKey<'a> {
     /// Port 0 is how Envoy's index writes "any".
     pub(super) fn port(port: u16) -> Self {
         if port == 0 {
-            Self::Any
-        } else {
-            Self::Port(port)
+            return Self::Any;
         }
+        Self::Port(port)
     }
 
     pub(super) fn text(text: Cow<'a, str>) -> Self {
         if text.is_empty() {
-            Self::Any
-        } else {
-            Self::Text(text)
+            return Self::Any;
         }
+        Self::Text(text)
     }
 
-    /// "Partial wildcards are not supported", so a star stands for whole labels; names are compared
-    /// in lower case.
+    /// What a connection has, to look a chain up by.
+    pub(super) fn named(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+
+    /// "Partial wildcards are not supported, and values like `*w.example.com` are invalid", so a star
+    /// stands for whole labels; names are compared in lower case.
     pub(super) fn server_name(name: Cow<'a, str>) -> Self {
-        let name = if name.bytes().any(|b| b.is_ascii_uppercase()) {
-            name.to_ascii_lowercase().into()
-        } else {
-            name
-        };
+        let is_lower = !name.bytes().any(|byte| byte.is_ascii_uppercase());
         match name {
-            Cow::Borrowed(name) => Self::text(name.strip_prefix("*").unwrap_or(name).into()),
-            Cow::Owned(name) => {
-                Self::text(name.strip_prefix("*").unwrap_or(&name).to_owned().into())
+            Cow::Borrowed(name) if is_lower => {
+                Self::text(name.strip_prefix('*').unwrap_or(name).into())
+            }
+            name => {
+                let name = name.to_ascii_lowercase();
+                Self::text(name.strip_prefix('*').unwrap_or(&name).to_owned().into())
             }
         }
     }
 
     /// Whether the connection has it, taken by itself. What is not known of the connection it does
     /// not have.
-    pub(super) fn matches(&self, level: Level, seen: &Seen<'_>) -> bool {
-        match (self, level) {
-            (Self::Any, _) => true,
-            (Self::Port(port), Level::DestinationPort) => seen.destination.1 == *port,
-            (Self::Port(port), _) => seen.source.is_some_and(|(_, source)| source == *port),
-            (Self::Range(range), Level::Destination) => range.contains(seen.destination.0),
-            (Self::Range(range), Level::DirectSource) => {
-                seen.direct_source.is_some_and(|ip| range.contains(ip))
-            }
-            (Self::Range(range), _) => seen.source.is_some_and(|(ip, _)| range.contains(ip)),
-            (Self::Text(name), Level::ServerName) => {
-                server_names(&seen.server_name).any(|n| n == name)
-            }
-            (Self::Text(protocol), Level::TransportProtocol) => seen.transport_protocol == protocol,
-            (Self::Text(protocol), _) => seen.application_protocols.iter().any(|p| p == protocol),
-            (Self::Source(source), _) => SourceType::seen(seen) == Some(*source),
+    pub(super) fn matches(&self, level: MatchLevel, seen: &InspectedConnection<'_>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Port(port) => port_at(level, seen) == Some(*port),
+            Self::Range(range) => address_at(level, seen).is_some_and(|ip| range.contains(ip)),
+            Self::Text(text) => has_text(text, level, seen),
+            Self::Source(source) => SourceType::seen(seen) == Some(*source),
         }
     }
 
     /// As reasons name it.
-    pub(super) fn words(&self, level: Level) -> String {
+    pub(super) fn words(&self, level: MatchLevel) -> String {
         match self {
-            Self::Text(suffix) if level == Level::ServerName && suffix.starts_with('.') => {
+            Self::Text(suffix) if level == MatchLevel::ServerName && suffix.starts_with('.') => {
                 format!("*{suffix}")
             }
             key => key.to_string(),
@@ -136,7 +129,7 @@ impl<'a> Key<'a> {
     }
 }
 
-impl fmt::Display for Key<'_> {
+impl fmt::Display for ChainKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any => f.write_str("any"),
@@ -159,14 +152,12 @@ impl SourceType {
 
     /// "Match a connection originating from the same host", or "from a different host"; none
     /// without a source.
-    pub(super) fn seen(seen: &Seen<'_>) -> Option<Self> {
+    pub(super) fn seen(seen: &InspectedConnection<'_>) -> Option<Self> {
         let (source, _) = seen.source?;
-        let is_local = source == seen.destination.0 || is_canonical_loopback(source);
-        Some(if is_local {
-            Self::SameIpOrLoopback
-        } else {
-            Self::External
-        })
+        if source == seen.destination.0 || is_canonical_loopback(source) {
+            return Some(Self::SameIpOrLoopback);
+        }
+        Some(Self::External)
     }
 
     fn words(self) -> &'static str {
@@ -194,4 +185,34 @@ pub(super) fn server_names(name: &str) -> impl Iterator<Item = &str> {
         .filter(|at| *at > 0 && at + 1 < name.len())
         .map(|at| &name[at..]);
     std::iter::once(name).chain(suffixes)
+}
+
+fn port_at(level: MatchLevel, seen: &InspectedConnection<'_>) -> Option<u16> {
+    if level == MatchLevel::DestinationPort {
+        return Some(seen.destination.1);
+    }
+    let (_, port) = seen.source?;
+    Some(port)
+}
+
+fn address_at(level: MatchLevel, seen: &InspectedConnection<'_>) -> Option<IpAddr> {
+    match level {
+        MatchLevel::Destination => Some(seen.destination.0),
+        MatchLevel::DirectSource => seen.direct_source,
+        _ => {
+            let (ip, _) = seen.source?;
+            Some(ip)
+        }
+    }
+}
+
+fn has_text(text: &str, level: MatchLevel, seen: &InspectedConnection<'_>) -> bool {
+    match level {
+        MatchLevel::ServerName => server_names(&seen.server_name).any(|name| name == text),
+        MatchLevel::TransportProtocol => seen.transport_protocol == text,
+        _ => seen
+            .application_protocols
+            .iter()
+            .any(|protocol| protocol == text),
+    }
 }

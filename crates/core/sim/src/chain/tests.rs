@@ -5,7 +5,7 @@ use super::super::inspect::Protocols;
 use super::*;
 
 /// A connection: destination, source, transport, server name, protocols.
-fn seen(destination: &str, source: Option<&str>) -> Seen<'static> {
+fn seen(destination: &str, source: Option<&str>) -> InspectedConnection<'static> {
     let parse = |text: &str| -> (IpAddr, u16) {
         let (ip, port) = text.rsplit_once(':').expect("a port");
         (
@@ -13,7 +13,7 @@ fn seen(destination: &str, source: Option<&str>) -> Seen<'static> {
             port.parse().expect("a port"),
         )
     };
-    Seen {
+    InspectedConnection {
         destination: parse(destination),
         source: source.map(parse),
         direct_source: source.map(|source| parse(source).0),
@@ -23,14 +23,14 @@ fn seen(destination: &str, source: Option<&str>) -> Seen<'static> {
     }
 }
 
-fn tls<'r>(server_name: &'r str, alpn: &'r [String]) -> Seen<'r> {
+fn tls<'r>(server_name: &'r str, alpn: &'r [String]) -> InspectedConnection<'r> {
     let protocols = if alpn.is_empty() {
         Protocols::None
     } else {
         Protocols::Offered(alpn)
     };
     let plain = seen("10.0.0.1:443", Some("10.9.9.9:40000"));
-    Seen {
+    InspectedConnection {
         transport_protocol: "tls",
         server_name: server_name.into(),
         application_protocols: protocols,
@@ -61,19 +61,19 @@ fn listener(chains: &[(&str, &str)], default: bool) -> String {
     )
 }
 
-fn find(listener: &str, seen: &Seen<'_>) -> String {
+fn find(listener: &str, seen: &InspectedConnection<'_>) -> String {
     let chains = FilterChains::compile(Raw::of(listener).expect("JSON"));
-    match chains.find(seen, &mut Record::dropping()) {
-        Found::Chain(chain) => chain.name.to_string(),
-        Found::None => "none".to_owned(),
-        Found::Undecided(fact) => format!("undecided: {fact}"),
+    match chains.find(seen, &mut DecisionRecord::dropping()) {
+        ChainChoice::Chain(chain) => chain.name.to_string(),
+        ChainChoice::None => "none".to_owned(),
+        ChainChoice::Undecided(fact) => format!("undecided: {fact}"),
     }
 }
 
 /// The candidates, each as `name: matched, why`.
-fn considered(listener: &str, seen: &Seen<'_>) -> Vec<String> {
+fn considered(listener: &str, seen: &InspectedConnection<'_>) -> Vec<String> {
     let chains = FilterChains::compile(Raw::of(listener).expect("JSON"));
-    let mut record = Record::keeping();
+    let mut record = DecisionRecord::keeping();
     chains.find(seen, &mut record);
     record
         .considered
@@ -111,7 +111,7 @@ fn the_default_chain_takes_what_is_left() {
         &[("http", r#"{"application_protocols":["http/1.1","h2c"]}"#)],
         true,
     );
-    let h2c = Seen {
+    let h2c = InspectedConnection {
         application_protocols: Protocols::Plain("h2c"),
         ..seen("10.0.0.1:80", None)
     };
@@ -271,7 +271,7 @@ fn an_unknown_source_leaves_undecided_only_what_depends_on_it() {
         "trusted"
     );
     assert_eq!(find(&by_source, &seen("10.0.0.1:81", None)), "other");
-    let mut record = Record::keeping();
+    let mut record = DecisionRecord::keeping();
     let chains = FilterChains::compile(Raw::of(&by_source).expect("JSON"));
     chains.find(&seen("10.0.0.1:80", None), &mut record);
     let matched: Vec<_> = record

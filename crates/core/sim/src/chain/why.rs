@@ -1,102 +1,123 @@
 //! Why a filter chain was chosen, or not.
 
 use super::super::Tri;
-use super::super::inspect::Seen;
-use super::index::{End, Path, Row};
-use super::level::{Key, LEVELS, Level, SourceType};
+use super::super::inspect::InspectedConnection;
+use super::index::{ChainRow, SearchEnd, SearchPath};
+use super::level::{ChainKey, LEVELS, MatchLevel, SourceType};
 
 /// What became of a chain with these rows, and the one thing that decided.
 pub(super) fn of_chain(
     number: usize,
-    rows: &[&Row<'_>],
-    path: &Path<'_, '_>,
-    seen: &Seen<'_>,
+    rows: &[&ChainRow<'_>],
+    path: &SearchPath<'_, '_>,
+    seen: &InspectedConnection<'_>,
 ) -> (Tri, String) {
-    if path.end == End::Chain(number) {
+    if path.end == SearchEnd::Chain(number) {
         return (Tri::Yes, won(rows, path, seen));
     }
-    // The row that came farthest speaks for the chain.
-    let level = rows
-        .iter()
-        .map(|row| common_levels(row, path))
-        .max()
-        .unwrap_or(0);
+
+    let level = farthest_level(rows, path);
     if level < path.passed {
         return (Tri::No, lost(level, rows, path, seen));
     }
+
     match path.end {
-        End::Unknown(fact) => (Tri::unknown(fact), format!("depends on {fact}")),
-        End::Chain(_) | End::Nothing => (
-            Tri::No,
-            mismatch(LEVELS[level], &wanted(level, rows, path), seen),
-        ),
+        SearchEnd::Unknown(fact) => (Tri::unknown(fact), format!("depends on {fact}")),
+        SearchEnd::Chain(_) | SearchEnd::Nothing => {
+            let wanted = wanted(level, rows, path);
+            (Tri::No, mismatch(LEVELS[level], &wanted, seen))
+        }
     }
 }
 
+/// The row that came farthest speaks for the chain.
+fn farthest_level(rows: &[&ChainRow<'_>], path: &SearchPath<'_, '_>) -> usize {
+    let mut farthest = 0;
+    for row in rows {
+        farthest = farthest.max(common_levels(row, path));
+    }
+    farthest
+}
+
 /// What became of the default chain.
-pub(super) fn of_default(end: &End) -> (Tri, String) {
+pub(super) fn of_default(end: &SearchEnd) -> (Tri, String) {
     match end {
-        End::Chain(_) => (Tri::No, "another chain matches".to_owned()),
-        End::Nothing => (Tri::Yes, "no other chain matches".to_owned()),
-        End::Unknown(fact) => (Tri::unknown(*fact), format!("depends on {fact}")),
+        SearchEnd::Chain(_) => (Tri::No, "another chain matches".to_owned()),
+        SearchEnd::Nothing => (Tri::Yes, "no other chain matches".to_owned()),
+        SearchEnd::Unknown(fact) => (Tri::unknown(*fact), format!("depends on {fact}")),
     }
 }
 
 /// All that a chain names, for chains without a name.
-pub(super) fn criteria(rows: &[&Row<'_>]) -> String {
-    let words: Vec<_> = (0..LEVELS.len())
-        .filter_map(|level| {
-            let keys = distinct(rows.iter().map(|row| &row.keys[level]));
-            (keys != [&Key::Any])
-                .then(|| format!("{} {}", LEVELS[level].words(), listed(LEVELS[level], &keys)))
-        })
-        .collect();
-    if words.is_empty() {
-        "everything".to_owned()
-    } else {
-        words.join(", ")
+pub(super) fn criteria(rows: &[&ChainRow<'_>]) -> String {
+    let mut words = Vec::new();
+    for (number, level) in LEVELS.into_iter().enumerate() {
+        let keys = distinct(rows.iter().map(|row| &row.keys[number]));
+        if keys != [&ChainKey::Any] {
+            words.push(format!("{} {}", level.words(), listed(level, &keys)));
+        }
     }
+
+    if words.is_empty() {
+        return "everything".to_owned();
+    }
+    words.join(", ")
 }
 
 /// The number of levels in which a row goes the way of the search.
-fn common_levels(row: &Row<'_>, path: &Path<'_, '_>) -> usize {
+fn common_levels(row: &ChainRow<'_>, path: &SearchPath<'_, '_>) -> usize {
     let Some(taken) = path.rows.first() else {
         return 0;
     };
-    let differs = |level: &usize| row.keys[*level] != taken.keys[*level];
-    (0..path.passed).find(differs).unwrap_or(path.passed)
+    for level in 0..path.passed {
+        if row.keys[level] != taken.keys[level] {
+            return level;
+        }
+    }
+    path.passed
 }
 
-fn won(rows: &[&Row<'_>], path: &Path<'_, '_>, seen: &Seen<'_>) -> String {
+fn won(
+    rows: &[&ChainRow<'_>],
+    path: &SearchPath<'_, '_>,
+    seen: &InspectedConnection<'_>,
+) -> String {
     let Some(row) = rows.iter().max_by_key(|row| common_levels(row, path)) else {
         return String::new();
     };
-    let words: Vec<_> = LEVELS
-        .iter()
-        .zip(&row.keys)
-        .filter(|(_, key)| **key != Key::Any)
-        .map(|(level, key)| match key {
-            Key::Range(_) | Key::Text(_) if *level != Level::TransportProtocol => {
-                format!(
-                    "{} {} is {}",
-                    level.words(),
-                    fact(*level, seen),
-                    key.words(*level)
-                )
-            }
-            key => format!("{} is {}", level.words(), key.words(*level)),
-        })
-        .collect();
+
+    let mut words = Vec::new();
+    for (level, key) in LEVELS.into_iter().zip(&row.keys) {
+        if *key != ChainKey::Any {
+            words.push(match_words(level, key, seen));
+        }
+    }
+
     if words.is_empty() {
-        "takes what no other chain names".to_owned()
-    } else {
-        words.join(", ")
+        return "takes what no other chain names".to_owned();
+    }
+    words.join(", ")
+}
+
+/// A range or a wildcard does not say what it matched, so what the connection has stands beside it.
+fn match_words(level: MatchLevel, key: &ChainKey<'_>, seen: &InspectedConnection<'_>) -> String {
+    let (name, wanted) = (level.words(), key.words(level));
+    match key {
+        ChainKey::Range(_) | ChainKey::Text(_) if level != MatchLevel::TransportProtocol => {
+            format!("{name} {} is {wanted}", fact(level, seen))
+        }
+        _ => format!("{name} is {wanted}"),
     }
 }
 
 /// A chain that fell out at a level which the search passed: either it does not match there, or
 /// another one matches better and the search does not come back.
-fn lost(level: usize, rows: &[&Row<'_>], path: &Path<'_, '_>, seen: &Seen<'_>) -> String {
+fn lost(
+    level: usize,
+    rows: &[&ChainRow<'_>],
+    path: &SearchPath<'_, '_>,
+    seen: &InspectedConnection<'_>,
+) -> String {
     let wanted = wanted(level, rows, path);
     let words = LEVELS[level].words();
     let Some(matching) = wanted.iter().find(|key| key.matches(LEVELS[level], seen)) else {
@@ -104,7 +125,7 @@ fn lost(level: usize, rows: &[&Row<'_>], path: &Path<'_, '_>, seen: &Seen<'_>) -
     };
     let taken = path.rows[0].keys[level].words(LEVELS[level]);
     match matching {
-        Key::Any => format!(
+        ChainKey::Any => format!(
             "takes any {words}, but another chain names {taken} and Envoy does not come back"
         ),
         key => format!(
@@ -114,7 +135,7 @@ fn lost(level: usize, rows: &[&Row<'_>], path: &Path<'_, '_>, seen: &Seen<'_>) -
     }
 }
 
-fn mismatch(level: Level, wanted: &[&Key<'_>], seen: &Seen<'_>) -> String {
+fn mismatch(level: MatchLevel, wanted: &[&ChainKey<'_>], seen: &InspectedConnection<'_>) -> String {
     format!(
         "{} is {}, the chain wants {}",
         level.words(),
@@ -124,50 +145,60 @@ fn mismatch(level: Level, wanted: &[&Key<'_>], seen: &Seen<'_>) -> String {
 }
 
 /// What the chain's rows that came to a level name there.
-fn wanted<'r, 'a>(level: usize, rows: &[&'r Row<'a>], path: &Path<'_, '_>) -> Vec<&'r Key<'a>> {
-    distinct(
-        rows.iter()
-            .filter(|row| common_levels(row, path) >= level)
-            .map(|row| &row.keys[level]),
-    )
+fn wanted<'r, 'a>(
+    level: usize,
+    rows: &[&'r ChainRow<'a>],
+    path: &SearchPath<'_, '_>,
+) -> Vec<&'r ChainKey<'a>> {
+    let mut keys = Vec::new();
+    for row in rows {
+        if common_levels(row, path) >= level {
+            keys.push(&row.keys[level]);
+        }
+    }
+    distinct(keys.into_iter())
 }
 
-fn distinct<'r, 'a: 'r>(keys: impl Iterator<Item = &'r Key<'a>>) -> Vec<&'r Key<'a>> {
+fn distinct<'r, 'a: 'r>(keys: impl Iterator<Item = &'r ChainKey<'a>>) -> Vec<&'r ChainKey<'a>> {
     let mut keys: Vec<_> = keys.collect();
     keys.sort();
     keys.dedup();
     keys
 }
 
-fn listed(level: Level, keys: &[&Key<'_>]) -> String {
+fn listed(level: MatchLevel, keys: &[&ChainKey<'_>]) -> String {
     let words: Vec<_> = keys.iter().map(|key| key.words(level)).collect();
     words.join(" or ")
 }
 
 /// What the connection has at a level.
-fn fact(level: Level, seen: &Seen<'_>) -> String {
-    let unknown = || "unknown".to_owned();
+fn fact(level: MatchLevel, seen: &InspectedConnection<'_>) -> String {
     match level {
-        Level::DestinationPort => seen.destination.1.to_string(),
-        Level::Destination => seen.destination.0.to_string(),
-        Level::ServerName if seen.server_name.is_empty() => "not seen".to_owned(),
-        Level::ServerName => seen.server_name.to_string(),
-        Level::TransportProtocol => seen.transport_protocol.to_owned(),
-        Level::ApplicationProtocol => {
+        MatchLevel::DestinationPort => seen.destination.1.to_string(),
+        MatchLevel::Destination => seen.destination.0.to_string(),
+        MatchLevel::ServerName => or_not_seen(seen.server_name.to_string()),
+        MatchLevel::TransportProtocol => seen.transport_protocol.to_owned(),
+        MatchLevel::ApplicationProtocol => {
             let protocols: Vec<_> = seen.application_protocols.iter().collect();
-            if protocols.is_empty() {
-                "not seen".to_owned()
-            } else {
-                protocols.join(", ")
-            }
+            or_not_seen(protocols.join(", "))
         }
-        Level::DirectSource => seen.direct_source.map_or_else(unknown, |ip| ip.to_string()),
-        Level::Source => seen.source.map_or_else(unknown, |(ip, _)| ip.to_string()),
-        Level::SourceType => {
-            SourceType::seen(seen).map_or_else(unknown, |source| Key::Source(source).to_string())
-        }
-        Level::SourcePort => seen
-            .source
-            .map_or_else(unknown, |(_, port)| port.to_string()),
+        MatchLevel::DirectSource => or_unknown(seen.direct_source),
+        MatchLevel::Source => or_unknown(seen.source.map(|(ip, _)| ip)),
+        MatchLevel::SourceType => or_unknown(SourceType::seen(seen).map(ChainKey::Source)),
+        MatchLevel::SourcePort => or_unknown(seen.source.map(|(_, port)| port)),
+    }
+}
+
+fn or_not_seen(text: String) -> String {
+    if text.is_empty() {
+        return "not seen".to_owned();
+    }
+    text
+}
+
+fn or_unknown(fact: Option<impl ToString>) -> String {
+    match fact {
+        Some(fact) => fact.to_string(),
+        None => "unknown".to_owned(),
     }
 }

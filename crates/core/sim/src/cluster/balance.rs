@@ -2,13 +2,13 @@
 //! localities.
 
 use super::endpoint::{Endpoint, Health};
-use super::policy::{Locality, Policy};
+use super::policy::{LbPolicy, Locality};
 
 /// What a cluster does with every request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum ClusterChoice {
     /// To these endpoints, except for so many of a hundred requests.
-    Endpoints(Vec<Share>, u32),
+    Endpoints(Vec<EndpointShare>, u32),
     /// To the address that the client wanted to reach, with another port if there is one.
     Original(Option<u16>),
     None(&'static str),
@@ -17,7 +17,7 @@ pub(super) enum Choice {
 
 /// An endpoint that may be picked.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct EndpointShare {
     pub(super) endpoint: usize,
     pub(super) percent: u32,
     pub(super) in_panic: bool,
@@ -38,7 +38,7 @@ struct Priority {
 
 /// What a cluster with these endpoints does. Draining endpoints do not count among those of their
 /// priority, unhealthy ones do; where the two cannot be told apart, it must not matter.
-pub(super) fn choose(endpoints: &[Endpoint<'_>], policy: &Policy) -> Choice {
+pub(super) fn choose(endpoints: &[Endpoint<'_>], policy: &LbPolicy) -> ClusterChoice {
     let choice = Balance::of(endpoints, policy).choice();
     let is_unhealthy = |endpoint: &Endpoint<'_>| matches!(endpoint.health, Health::Unhealthy(_));
     if !policy.is_dump_alone || !endpoints.iter().any(is_unhealthy) {
@@ -51,19 +51,19 @@ pub(super) fn choose(endpoints: &[Endpoint<'_>], policy: &Policy) -> Choice {
     if Balance::of(&draining, policy).choice() == choice {
         return choice;
     }
-    Choice::Unknown("which unhealthy endpoints are draining, as /clusters would tell".into())
+    ClusterChoice::Unknown("which unhealthy endpoints are draining, as /clusters would tell".into())
 }
 
 /// The priorities of a cluster with the load of each.
 #[derive(Debug)]
 struct Balance<'e, 'a> {
     endpoints: &'e [Endpoint<'a>],
-    policy: &'e Policy,
+    policy: &'e LbPolicy,
     priorities: Vec<Priority>,
 }
 
 impl<'e, 'a> Balance<'e, 'a> {
-    fn of(endpoints: &'e [Endpoint<'a>], policy: &'e Policy) -> Self {
+    fn of(endpoints: &'e [Endpoint<'a>], policy: &'e LbPolicy) -> Self {
         let last = endpoints
             .iter()
             .map(|endpoint| endpoint.priority)
@@ -83,9 +83,9 @@ impl<'e, 'a> Balance<'e, 'a> {
         balance
     }
 
-    fn choice(&self) -> Choice {
+    fn choice(&self) -> ClusterChoice {
         if self.endpoints.is_empty() {
-            return Choice::None("the cluster has no endpoints");
+            return ClusterChoice::None("the cluster has no endpoints");
         }
         let mut shares = Vec::new();
         let mut lost = 0;
@@ -99,10 +99,10 @@ impl<'e, 'a> Balance<'e, 'a> {
         }
         if !shares.is_empty() {
             shares.sort_by_key(|share| share.endpoint);
-            return Choice::Endpoints(shares, lost);
+            return ClusterChoice::Endpoints(shares, lost);
         }
         let panics = self.priorities.iter().any(|priority| priority.in_panic);
-        Choice::None(if panics {
+        ClusterChoice::None(if panics {
             "too few endpoints are healthy, and the cluster then sends nothing"
         } else {
             "no endpoint is healthy"
@@ -110,7 +110,7 @@ impl<'e, 'a> Balance<'e, 'a> {
     }
 
     /// The endpoints of a priority that get its load.
-    fn shares_of(&self, number: usize, priority: &Priority, shares: &mut Vec<Share>) {
+    fn shares_of(&self, number: usize, priority: &Priority, shares: &mut Vec<EndpointShare>) {
         let load = priority.healthy_load + priority.degraded_load;
         if load == 0 {
             return;
@@ -122,7 +122,7 @@ impl<'e, 'a> Balance<'e, 'a> {
                 .filter(|(_, e)| usize::try_from(e.priority) == Ok(number))
         };
         if priority.in_panic {
-            shares.extend(own().map(|(endpoint, _)| Share {
+            shares.extend(own().map(|(endpoint, _)| EndpointShare {
                 endpoint,
                 percent: load,
                 in_panic: true,
@@ -143,7 +143,7 @@ impl<'e, 'a> Balance<'e, 'a> {
             let by_locality =
                 self.policy.locality == Locality::Weighted && eligible.iter().any(|e| weighted(&e));
             let picked = eligible.iter().filter(|e| !by_locality || weighted(e));
-            shares.extend(picked.map(|(endpoint, _)| Share {
+            shares.extend(picked.map(|(endpoint, _)| EndpointShare {
                 endpoint: *endpoint,
                 percent,
                 in_panic: false,
@@ -247,7 +247,7 @@ impl Priority {
     }
 
     /// How much load the healthy (0) or degraded (1) endpoints can take, in percent.
-    fn availability(&self, kind: usize, policy: &Policy) -> u64 {
+    fn availability(&self, kind: usize, policy: &LbPolicy) -> u64 {
         let counted = [self.healthy, self.degraded, self.hosts - self.excluded];
         let of = if policy.weighted_priority_health {
             self.weights

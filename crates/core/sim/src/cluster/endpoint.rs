@@ -5,9 +5,11 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::policy::Policy;
-use super::sockets::Place;
-use meshladder_capture::envoy::clusters::{Address, Clusters as Statuses, Host, read_locality};
+use super::policy::LbPolicy;
+use super::sockets::SocketPlace;
+use meshladder_capture::envoy::clusters::{
+    ClusterStatuses as Statuses, HostAddress, HostStatus, read_locality,
+};
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_text::json::Raw;
 
@@ -15,7 +17,7 @@ use meshladder_text::json::Raw;
 #[derive(Clone, Debug)]
 pub struct Endpoint<'a> {
     /// Where it is.
-    pub address: Address<'a>,
+    pub address: HostAddress<'a>,
     /// Where the dump has it: a byte offset; none when only `/clusters` knows it.
     pub at: Option<usize>,
     /// Whether it may be picked.
@@ -32,7 +34,7 @@ pub struct Endpoint<'a> {
     pub metadata: Option<Raw<'a>>,
     /// Its locality's `Metadata`.
     pub locality_metadata: Option<Raw<'a>>,
-    pub(super) socket: Place,
+    pub(super) socket: SocketPlace,
     /// The address, once somebody has asked for it.
     pub(super) parsed: OnceCell<Option<(IpAddr, u16)>>,
     /// Whether it does not count among the endpoints of its priority.
@@ -51,21 +53,21 @@ pub enum Health {
 }
 
 /// All that documents say of endpoints.
-pub(super) struct Known<'s, 'a> {
+pub(super) struct KnownEndpoints<'s, 'a> {
     /// The `ClusterLoadAssignment`s of the dump; none when it has no such section.
     assignments: Option<BTreeMap<Cow<'a, str>, Raw<'a>>>,
     /// The hosts that `/clusters` has; none when it was not asked.
-    hosts: Option<BTreeMap<&'s str, Vec<&'s Host<'a>>>>,
+    hosts: Option<BTreeMap<&'s str, Vec<&'s HostStatus<'a>>>>,
 }
 
-impl<'s, 'a> Known<'s, 'a> {
+impl<'s, 'a> KnownEndpoints<'s, 'a> {
     pub(super) fn read(dump: &Dump<'a>, statuses: Option<&'s Statuses<'a>>) -> Self {
         let listed = dump
             .of(Section::Endpoints)
             .filter_map(|entry| Some((entry.name.clone(), entry.raw?)));
         let assignments = dump.section(Section::Endpoints).map(|_| listed.collect());
         let hosts = statuses.map(|statuses| {
-            let mut hosts: BTreeMap<&str, Vec<&Host<'a>>> = BTreeMap::new();
+            let mut hosts: BTreeMap<&str, Vec<&HostStatus<'a>>> = BTreeMap::new();
             hosts.extend(statuses.empty.iter().map(|name| (&**name, Vec::new())));
             for host in &statuses.hosts {
                 hosts.entry(statuses.name(host)).or_default().push(host);
@@ -82,7 +84,7 @@ impl<'s, 'a> Known<'s, 'a> {
         cluster: Raw<'a>,
         name: &str,
         discovery: &str,
-        policy: &mut Policy,
+        policy: &mut LbPolicy,
     ) -> Result<Vec<Endpoint<'a>>, Box<str>> {
         let service = cluster
             .get("eds_cluster_config")
@@ -124,7 +126,7 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
         let locality = group.get("locality").map(read_locality).unwrap_or_default();
         for entry in group.list("lb_endpoints") {
             let mut endpoint = Endpoint {
-                address: Address::Unknown,
+                address: HostAddress::Unknown,
                 at: Some(entry.offset()),
                 health: Health::Healthy,
                 priority: number("priority").unwrap_or(0),
@@ -133,7 +135,7 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
                 weight: 1,
                 metadata: None,
                 locality_metadata: group.get("metadata"),
-                socket: Place::Otherwise,
+                socket: SocketPlace::Otherwise,
                 parsed: OnceCell::new(),
                 is_excluded: false,
             };
@@ -142,7 +144,7 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
                     "endpoint" => {
                         let address = value
                             .get("address")
-                            .map(|address| Address::read(&mut address.cursor()));
+                            .map(|address| HostAddress::read(&mut address.cursor()));
                         endpoint.address = address.unwrap_or_default();
                     }
                     "health_status" => {
@@ -162,7 +164,7 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
 }
 
 /// A host of `/clusters`, with what the dump knows of the same address.
-fn of_host<'a>(host: &Host<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> {
+fn of_host<'a>(host: &HostStatus<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> {
     let priority = host.priority();
     let same = written
         .iter()
@@ -177,7 +179,7 @@ fn of_host<'a>(host: &Host<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> {
         weight: host.weight().unwrap_or(1),
         metadata: same.and_then(|endpoint| endpoint.metadata),
         locality_metadata: same.and_then(|endpoint| endpoint.locality_metadata),
-        socket: Place::Otherwise,
+        socket: SocketPlace::Otherwise,
         parsed: OnceCell::new(),
         is_excluded: host.eds_health() == DRAINING || EXCLUDED.iter().any(|flag| host.has(flag)),
     }
@@ -200,7 +202,7 @@ impl Health {
         }
     }
 
-    fn of_host(host: &Host<'_>) -> Self {
+    fn of_host(host: &HostStatus<'_>) -> Self {
         const FAILURES: [(&str, &str); 4] = [
             ("failed_outlier_check", "ejected by outlier detection"),
             (

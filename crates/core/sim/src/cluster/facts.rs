@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Cluster;
-use super::balance::Choice;
+use super::balance::ClusterChoice;
 use crate::matcher::unmodelled;
 use meshladder_text::json::Raw;
 
@@ -108,16 +108,16 @@ impl<'a> Cluster<'a> {
 }
 
 /// What a cluster of type `ORIGINAL_DST` does (`OriginalDstLbConfig`).
-pub(super) fn original_destination(config: Option<Raw<'_>>) -> Choice {
+pub(super) fn original_destination(config: Option<Raw<'_>>) -> ClusterChoice {
     let by_request = |config: Raw<'_>| {
         config.get("use_http_header").and_then(Raw::bool) == Some(true)
             || config.get("metadata_key").is_some()
     };
     if config.is_some_and(by_request) {
-        return Choice::Unknown(unmodelled(
+        return ClusterChoice::Unknown(unmodelled(
             "a request header or metadata that names the endpoint",
         ));
     }
     let port = config.and_then(|config| config.get("upstream_port_override")?.number());
-    Choice::Original(port.and_then(|port| u16::try_from(port).ok()))
+    ClusterChoice::Original(port.and_then(|port| u16::try_from(port).ok()))
 }

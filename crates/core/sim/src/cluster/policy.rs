@@ -4,7 +4,7 @@ use meshladder_text::json::Raw;
 
 /// The rules.
 #[derive(Debug)]
-pub(super) struct Policy {
+pub(super) struct LbPolicy {
     /// "Configures the healthy panic threshold. If not specified, the default is 50%. To disable
     /// panic mode, set to 0%."
     pub(super) panic_threshold: f64,
@@ -33,7 +33,7 @@ pub(super) enum Locality {
     NothingInPanic,
 }
 
-impl Default for Policy {
+impl Default for LbPolicy {
     fn default() -> Self {
         Self {
             panic_threshold: 50.0,
@@ -47,7 +47,7 @@ impl Default for Policy {
     }
 }
 
-impl Policy {
+impl LbPolicy {
     /// Reads a member of a `Cluster`.
     pub(super) fn read(&mut self, key: &str, value: Raw<'_>) {
         match key {

@@ -3,7 +3,7 @@
 use super::endpoint::Endpoint;
 use crate::matcher::unmodelled;
 use crate::tls::{TlsContext, Transport};
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 /// The transport sockets of a cluster.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Sockets<'a> {
 
 /// Which of a cluster's transport sockets is used.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum SocketPlace {
     Match(usize),
     Otherwise,
     Unknown(Box<str>),
@@ -26,7 +26,7 @@ pub(super) enum Place {
 
 /// What a request travels in, in Istio's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum TlsMode {
     /// Plain text.
     None,
     /// Mutual TLS with the workload's own certificate.
@@ -69,11 +69,11 @@ impl<'a> Sockets<'a> {
     ///
     /// # Errors
     /// The fact that was missing to tell the place.
-    pub(super) fn at(&self, place: &Place) -> Result<&Transport<'a>, Box<str>> {
+    pub(super) fn at(&self, place: &SocketPlace) -> Result<&Transport<'a>, Box<str>> {
         match place {
-            Place::Match(number) => Ok(&self.matches[*number].1),
-            Place::Otherwise => Ok(&self.otherwise),
-            Place::Unknown(fact) => Err(fact.clone()),
+            SocketPlace::Match(number) => Ok(&self.matches[*number].1),
+            SocketPlace::Otherwise => Ok(&self.otherwise),
+            SocketPlace::Unknown(fact) => Err(fact.clone()),
         }
     }
 
@@ -81,9 +81,9 @@ impl<'a> Sockets<'a> {
     /// against the transport sockets as they appear in the list. If a match is not found, the
     /// search continues in `LocalityLbEndpoints.Metadata`. The first match is used." Without any,
     /// it is `transport_socket`.
-    pub(super) fn place_of(&self, endpoint: &Endpoint<'_>) -> Place {
+    pub(super) fn place_of(&self, endpoint: &Endpoint<'_>) -> SocketPlace {
         match self.place(endpoint.metadata, endpoint.at.is_some()) {
-            Place::Otherwise if endpoint.locality_metadata.is_some() => {
+            SocketPlace::Otherwise if endpoint.locality_metadata.is_some() => {
                 self.place(endpoint.locality_metadata, true)
             }
             place => place,
@@ -91,20 +91,20 @@ impl<'a> Sockets<'a> {
     }
 
     /// The place for an endpoint's metadata, if that is known.
-    pub(super) fn place(&self, metadata: Option<Raw<'_>>, is_known: bool) -> Place {
+    pub(super) fn place(&self, metadata: Option<Raw<'_>>, is_known: bool) -> SocketPlace {
         if self.has_matcher {
-            return Place::Unknown(unmodelled("the cluster's transport_socket_matcher"));
+            return SocketPlace::Unknown(unmodelled("the cluster's transport_socket_matcher"));
         }
         for (number, (wanted, _)) in self.matches.iter().enumerate() {
             let takes_all = wanted.is_none_or(|wanted| wanted.members().next().is_none());
             if takes_all || is_known && wanted.is_some_and(|wanted| is_match(wanted, metadata)) {
-                return Place::Match(number);
+                return SocketPlace::Match(number);
             }
             if !is_known {
-                return Place::Unknown("the metadata of the endpoint".into());
+                return SocketPlace::Unknown("the metadata of the endpoint".into());
             }
         }
-        Place::Otherwise
+        SocketPlace::Otherwise
     }
 }
 
@@ -119,14 +119,14 @@ fn is_match(wanted: Raw<'_>, metadata: Option<Raw<'_>>) -> bool {
 }
 
 fn same(a: Raw<'_>, b: Raw<'_>) -> bool {
-    if a.kind() == Kind::String {
+    if a.kind() == ValueKind::String {
         a.string() == b.string()
     } else {
         a.text() == b.text()
     }
 }
 
-impl Mode {
+impl TlsMode {
     /// What a transport stands for; none for a transport that is not modelled.
     pub fn of(transport: &Transport<'_>) -> Option<Self> {
         match transport {

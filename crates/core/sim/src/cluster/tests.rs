@@ -30,17 +30,20 @@ fn select(doc: &str, statuses: Option<&str>) -> String {
     let statuses = statuses.map(|doc| Statuses::read(doc).expect("an answer of /clusters"));
     let clusters = Clusters::compile(&dump, statuses.as_ref());
     let cluster = clusters.find("c").expect("the cluster");
-    match cluster.select(Some(([10, 9, 9, 9].into(), 99)), &mut Record::dropping()) {
-        Selected::Endpoints { picks, .. } => {
-            let words = |pick: &Pick<'_, '_>| {
+    match cluster.select(
+        Some(([10, 9, 9, 9].into(), 99)),
+        &mut DecisionRecord::dropping(),
+    ) {
+        HostSelection::Endpoints { picks, .. } => {
+            let words = |pick: &EndpointPick<'_, '_>| {
                 let panic = if pick.in_panic { "!" } else { "" };
                 format!("{} {}{panic}", pick.endpoint.address.port(), pick.percent)
             };
             picks.iter().map(words).collect::<Vec<_>>().join(", ")
         }
-        Selected::Original(ip, port) => format!("{ip}:{port}"),
-        Selected::None(why) => format!("none: {why}"),
-        Selected::Unknown(fact) => format!("unknown: {fact}"),
+        HostSelection::Original(ip, port) => format!("{ip}:{port}"),
+        HostSelection::None(why) => format!("none: {why}"),
+        HostSelection::Unknown(fact) => format!("unknown: {fact}"),
     }
 }
 
@@ -164,8 +167,9 @@ fn the_endpoints_metadata_chooses_the_transport() {
     let dump = Dump::index(&doc, &[Section::Clusters, Section::Endpoints]).expect("a dump");
     let clusters = Clusters::compile(&dump, None);
     let cluster = clusters.find("c").expect("the cluster");
-    let mode =
-        |endpoint| Mode::of(cluster.transport(endpoint).expect("it is known")).map(Mode::word);
+    let mode = |endpoint| {
+        TlsMode::of(cluster.transport(endpoint).expect("it is known")).map(TlsMode::word)
+    };
     let modes: Vec<_> = cluster
         .endpoints
         .iter()

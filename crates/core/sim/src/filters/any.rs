@@ -6,14 +6,14 @@ use meshladder_text::json::Raw;
 
 /// A message and its type.
 #[derive(Clone, Debug)]
-pub struct Typed<'a> {
+pub struct TypedConfig<'a> {
     /// The message's name, without `type.googleapis.com/`.
     pub type_url: Cow<'a, str>,
     /// The message.
     pub value: Raw<'a>,
 }
 
-impl<'a> Typed<'a> {
+impl<'a> TypedConfig<'a> {
     /// Reads an `Any`; none when it has no type. A `TypedStruct` stands for what is in it.
     pub fn of(raw: Raw<'a>) -> Option<Self> {
         let name = |url: Cow<'a, str>| match url.rsplit_once('/') {

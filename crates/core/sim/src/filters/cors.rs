@@ -1,11 +1,11 @@
 //! `envoy.filters.http.cors`: answers preflights.
 
-use super::{Branch, PerRoute, Verdict};
+use super::{FilterBranch, FilterVerdict, PerRoute};
 use crate::answer::Answer;
 use crate::jwt::is_cors_preflight;
 use crate::matcher::StringMatcher;
 use crate::runtime::{Fraction, Runtime};
-use crate::{State, Tri};
+use crate::{RequestState, Tri};
 use meshladder_text::json::Raw;
 
 /// A compiled `CorsPolicy`.
@@ -45,9 +45,9 @@ impl CorsPolicy {
 pub(super) fn evaluate(
     entries: &[PerRoute],
     fields: &[CorsPolicy],
-    state: &State<'_>,
+    state: &RequestState<'_>,
     has_cluster: bool,
-) -> Verdict {
+) -> FilterVerdict {
     let typed = entries.iter().filter_map(|entry| {
         if let PerRoute::Cors(policy) = entry {
             Some(policy)
@@ -62,10 +62,10 @@ pub(super) fn evaluate(
         typed
     };
     let Some(first) = policies.first().filter(|_| has_cluster) else {
-        return Verdict::Passed("the route has no CORS policy".into());
+        return FilterVerdict::Passed("the route has no CORS policy".into());
     };
     if !is_cors_preflight(&state.request) {
-        return Verdict::Passed("it is no CORS preflight".into());
+        return FilterVerdict::Passed("it is no CORS preflight".into());
     }
     let origin = state.request.values("origin").next().unwrap_or_default();
     let origins = policies
@@ -79,9 +79,9 @@ pub(super) fn evaluate(
         .find_map(|policy| policy.forward_not_matching_preflights)
         .unwrap_or(true);
     match Tri::any(origins.into_iter().flatten().map(allows)) {
-        Tri::Unknown(fact) if forwards => return Verdict::Undecided(fact),
+        Tri::Unknown(fact) if forwards => return FilterVerdict::Undecided(fact),
         Tri::No if forwards => {
-            return Verdict::Passed(format!("the origin {origin} is not allowed").into());
+            return FilterVerdict::Passed(format!("the origin {origin} is not allowed").into());
         }
         _ => {}
     }
@@ -94,16 +94,16 @@ pub(super) fn evaluate(
 }
 
 /// The answer, as often as the fraction says.
-pub(super) fn split(fraction: Fraction, answer: Answer) -> Verdict {
+pub(super) fn split(fraction: Fraction, answer: Answer) -> FilterVerdict {
     match fraction.numerator {
-        0 => Verdict::Passed("it is disabled".into()),
-        n if n >= fraction.denominator => Verdict::Answered(answer, None),
+        0 => FilterVerdict::Passed("it is disabled".into()),
+        n if n >= fraction.denominator => FilterVerdict::Answered(answer, None),
         n => {
             #[expect(clippy::cast_precision_loss, reason = "both are at most a million")]
             let weight = n as f64 / fraction.denominator as f64;
-            Verdict::Branches(vec![
-                Branch::answered(Some(weight), answer),
-                Branch::on(Some(1.0 - weight), &[]),
+            FilterVerdict::Branches(vec![
+                FilterBranch::answered(Some(weight), answer),
+                FilterBranch::on(Some(1.0 - weight), &[]),
             ])
         }
     }

@@ -3,11 +3,11 @@
 
 use super::cors::runtime_fraction;
 use super::local_ratelimit::status_code;
-use super::{Upstream, Verdict};
+use super::{FilterVerdict, UpstreamState};
 use crate::answer::Answer;
 use crate::rbac::MetadataMatcher;
 use crate::runtime::{Fraction, Runtime};
-use crate::{State, Tri};
+use crate::{RequestState, Tri};
 use meshladder_text::json::Raw;
 
 /// A compiled `ExtAuthz`.
@@ -80,19 +80,19 @@ impl ExtAuthz {
     /// What the filter does.
     pub(super) fn evaluate(
         &self,
-        state: &State<'_>,
-        upstream: &dyn Fn(&str) -> Upstream,
-    ) -> Verdict {
+        state: &RequestState<'_>,
+        upstream: &dyn Fn(&str) -> UpstreamState,
+    ) -> FilterVerdict {
         match self.is_enabled(state) {
             Tri::Yes => self.ask(state, upstream),
-            Tri::No if self.deny_at_disable => Verdict::Answered(self.error(state), None),
-            Tri::No => Verdict::Skipped("no CUSTOM policy matched".into()),
-            Tri::Unknown(fact) => Verdict::Undecided(fact),
+            Tri::No if self.deny_at_disable => FilterVerdict::Answered(self.error(state), None),
+            Tri::No => FilterVerdict::Skipped("no CUSTOM policy matched".into()),
+            Tri::Unknown(fact) => FilterVerdict::Undecided(fact),
         }
     }
 
     /// "The filter is enabled only if both `filter_enabled` and `filter_enabled_metadata` say so."
-    fn is_enabled(&self, state: &State<'_>) -> Tri {
+    fn is_enabled(&self, state: &RequestState<'_>) -> Tri {
         let share = match self.filter_enabled {
             None => Tri::Yes,
             Some(fraction) if fraction.numerator == 0 => Tri::No,
@@ -106,24 +106,34 @@ impl ExtAuthz {
         Tri::all([share, metadata])
     }
 
-    fn ask(&self, state: &State<'_>, upstream: &dyn Fn(&str) -> Upstream) -> Verdict {
+    fn ask(
+        &self,
+        state: &RequestState<'_>,
+        upstream: &dyn Fn(&str) -> UpstreamState,
+    ) -> FilterVerdict {
         let Some(cluster) = &self.cluster else {
-            return Verdict::Undecided("the answer of the authorization service".into());
+            return FilterVerdict::Undecided("the answer of the authorization service".into());
         };
         match upstream(cluster) {
-            Upstream::Missing | Upstream::Unhealthy if self.failure_mode_allow => Verdict::Passed(
-                format!("{cluster} cannot be reached, and failure_mode_allow lets requests pass")
+            UpstreamState::Missing | UpstreamState::Unhealthy if self.failure_mode_allow => {
+                FilterVerdict::Passed(
+                    format!(
+                        "{cluster} cannot be reached, and failure_mode_allow lets requests pass"
+                    )
                     .into(),
-            ),
-            Upstream::Missing | Upstream::Unhealthy => Verdict::Answered(self.error(state), None),
-            Upstream::Usable => Verdict::Undecided(
+                )
+            }
+            UpstreamState::Missing | UpstreamState::Unhealthy => {
+                FilterVerdict::Answered(self.error(state), None)
+            }
+            UpstreamState::Usable => FilterVerdict::Undecided(
                 format!("the answer of the authorization service {cluster}").into(),
             ),
-            Upstream::Unknown(fact) => Verdict::Undecided(fact),
+            UpstreamState::Unknown(fact) => FilterVerdict::Undecided(fact),
         }
     }
 
-    fn error(&self, state: &State<'_>) -> Answer {
+    fn error(&self, state: &RequestState<'_>) -> Answer {
         Answer::new(
             &state.request,
             self.status_on_error,

@@ -1,6 +1,6 @@
 //! `envoy.filters.http.fault`: delays and aborts on purpose.
 
-use super::{Branch, Verdict};
+use super::{FilterBranch, FilterVerdict};
 use crate::answer::{Answer, is_grpc};
 use crate::matcher::HeaderMatcher;
 use crate::runtime::{Fraction, Runtime};
@@ -9,7 +9,7 @@ use meshladder_text::json::Raw;
 
 /// A compiled `HTTPFault`.
 #[derive(Debug, Default)]
-pub struct Fault {
+pub struct HttpFault {
     delay: Option<Delay>,
     abort: Option<Abort>,
     /// "Specifies the name of the (destination) upstream cluster that the filter should match on."
@@ -41,7 +41,7 @@ enum AbortStatus {
     Header,
 }
 
-impl Fault {
+impl HttpFault {
     pub(super) fn compile(raw: Raw<'_>, runtime: &Runtime<'_>) -> Self {
         let key = |name: &str, default: &str| {
             raw.string_at(name)
@@ -93,15 +93,15 @@ impl Fault {
     }
 
     /// What the filter does. "Delays and aborts are independent events."
-    pub(super) fn evaluate(&self, request: &Request, cluster: Option<&str>) -> Verdict {
+    pub(super) fn evaluate(&self, request: &Request, cluster: Option<&str>) -> FilterVerdict {
         let (delay, abort) = (self.delay(request), self.abort(request));
         if self.is_off || (delay == 0.0 && abort.is_none()) {
-            return Verdict::Passed("no fault is injected".into());
+            return FilterVerdict::Passed("no fault is injected".into());
         }
         match self.applies(request, cluster) {
             Tri::Yes => {}
-            Tri::No => return Verdict::Passed("the fault is for other requests".into()),
-            Tri::Unknown(fact) => return Verdict::Undecided(fact),
+            Tri::No => return FilterVerdict::Passed("the fault is for other requests".into()),
+            Tri::Unknown(fact) => return FilterVerdict::Undecided(fact),
         }
         let (probability, answer) = abort.unzip();
         let probability = probability.unwrap_or(0.0);
@@ -109,7 +109,7 @@ impl Fault {
         for (weight, flags) in [(delay, &["DI"][..]), (1.0 - delay, &[])] {
             if let Some(answer) = answer.as_ref().filter(|_| weight * probability > 0.0) {
                 let flags = [flags, &answer.flags].concat();
-                branches.push(Branch::answered(
+                branches.push(FilterBranch::answered(
                     Some(weight * probability),
                     Answer {
                         flags,
@@ -118,17 +118,17 @@ impl Fault {
                 ));
             }
             if weight * (1.0 - probability) > 0.0 {
-                branches.push(Branch::on(Some(weight * (1.0 - probability)), flags));
+                branches.push(FilterBranch::on(Some(weight * (1.0 - probability)), flags));
             }
         }
         match branches.as_slice() {
             [
-                Branch {
+                FilterBranch {
                     answer: Some(answer),
                     ..
                 },
-            ] => Verdict::Answered(answer.clone(), None),
-            _ => Verdict::Branches(branches),
+            ] => FilterVerdict::Answered(answer.clone(), None),
+            _ => FilterVerdict::Branches(branches),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `envoy.filters.http.header_mutation`: headers that later filters see changed.
 
-use super::{PerRoute, Verdict};
-use crate::State;
+use super::{FilterVerdict, PerRoute};
+use crate::RequestState;
 use crate::matcher::unmodelled;
 use crate::mutation::Mutation;
 use meshladder_text::json::Raw;
@@ -20,7 +20,11 @@ impl HeaderMutation {
     }
 
     /// Changes the request, as the filter is configured and then as the route has it.
-    pub(super) fn evaluate(&self, own: Option<&PerRoute>, state: &mut State<'_>) -> Verdict {
+    pub(super) fn evaluate(
+        &self,
+        own: Option<&PerRoute>,
+        state: &mut RequestState<'_>,
+    ) -> FilterVerdict {
         let own = if let Some(PerRoute::HeaderMutation(own)) = own {
             own.0.as_slice()
         } else {
@@ -28,10 +32,10 @@ impl HeaderMutation {
         };
         for mutation in self.0.iter().chain(own) {
             if let Some((_, fact)) = mutation.apply(state) {
-                return Verdict::Undecided(fact.into());
+                return FilterVerdict::Undecided(fact.into());
             }
         }
-        Verdict::Passed("it only changes headers".into())
+        FilterVerdict::Passed("it only changes headers".into())
     }
 }
 

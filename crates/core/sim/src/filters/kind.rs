@@ -2,7 +2,7 @@
 
 /// What a filter may do to a request, told by the type of its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum HttpFilterKind {
     /// `envoy.filters.http.rbac`
     Rbac,
     /// `envoy.filters.http.jwt_authn`
@@ -30,80 +30,110 @@ pub enum Kind {
 }
 
 /// Types by the end of their name: Istio's own have moved between packages.
-const KINDS: &[(&str, Kind)] = &[
-    ("filters.http.rbac.v3.RBAC", Kind::Rbac),
+const KINDS: &[(&str, HttpFilterKind)] = &[
+    ("filters.http.rbac.v3.RBAC", HttpFilterKind::Rbac),
     (
         "filters.http.jwt_authn.v3.JwtAuthentication",
-        Kind::JwtAuthn,
+        HttpFilterKind::JwtAuthn,
     ),
-    ("filters.http.fault.v3.HTTPFault", Kind::Fault),
-    ("filters.http.cors.v3.Cors", Kind::Cors),
+    ("filters.http.fault.v3.HTTPFault", HttpFilterKind::Fault),
+    ("filters.http.cors.v3.Cors", HttpFilterKind::Cors),
     (
         "filters.http.local_ratelimit.v3.LocalRateLimit",
-        Kind::LocalRateLimit,
+        HttpFilterKind::LocalRateLimit,
     ),
-    ("filters.http.ext_authz.v3.ExtAuthz", Kind::ExtAuthz),
+    (
+        "filters.http.ext_authz.v3.ExtAuthz",
+        HttpFilterKind::ExtAuthz,
+    ),
     (
         "filters.http.header_mutation.v3.HeaderMutation",
-        Kind::HeaderMutation,
+        HttpFilterKind::HeaderMutation,
     ),
     (
         "filters.http.set_filter_state.v3.Config",
-        Kind::SetFilterState,
+        HttpFilterKind::SetFilterState,
     ),
-    ("filters.http.router.v3.Router", Kind::Router),
+    ("filters.http.router.v3.Router", HttpFilterKind::Router),
     // Envoy's that look at answers, count, or change bodies.
     (
         "filters.http.alternate_protocols_cache.v3.FilterConfig",
-        Kind::Harmless,
+        HttpFilterKind::Harmless,
     ),
     (
         "filters.http.bandwidth_limit.v3.BandwidthLimit",
-        Kind::Harmless,
+        HttpFilterKind::Harmless,
     ),
-    ("filters.http.buffer.v3.Buffer", Kind::Harmless),
-    ("filters.http.compressor.v3.Compressor", Kind::Harmless),
+    ("filters.http.buffer.v3.Buffer", HttpFilterKind::Harmless),
+    (
+        "filters.http.compressor.v3.Compressor",
+        HttpFilterKind::Harmless,
+    ),
     (
         "filters.http.connect_grpc_bridge.v3.FilterConfig",
-        Kind::Harmless,
+        HttpFilterKind::Harmless,
     ),
-    ("filters.http.decompressor.v3.Decompressor", Kind::Harmless),
-    ("filters.http.grpc_http1_bridge.v3.Config", Kind::Harmless),
-    ("filters.http.grpc_stats.v3.FilterConfig", Kind::Harmless),
-    ("filters.http.grpc_web.v3.GrpcWeb", Kind::Harmless),
-    ("filters.http.on_demand.v3.OnDemand", Kind::Harmless),
-    ("filters.http.original_src.v3.OriginalSrc", Kind::Harmless),
+    (
+        "filters.http.decompressor.v3.Decompressor",
+        HttpFilterKind::Harmless,
+    ),
+    (
+        "filters.http.grpc_http1_bridge.v3.Config",
+        HttpFilterKind::Harmless,
+    ),
+    (
+        "filters.http.grpc_stats.v3.FilterConfig",
+        HttpFilterKind::Harmless,
+    ),
+    ("filters.http.grpc_web.v3.GrpcWeb", HttpFilterKind::Harmless),
+    (
+        "filters.http.on_demand.v3.OnDemand",
+        HttpFilterKind::Harmless,
+    ),
+    (
+        "filters.http.original_src.v3.OriginalSrc",
+        HttpFilterKind::Harmless,
+    ),
     (
         "filters.http.stateful_session.v3.StatefulSession",
-        Kind::Harmless,
+        HttpFilterKind::Harmless,
     ),
-    ("filters.http.tap.v3.Tap", Kind::Harmless),
+    ("filters.http.tap.v3.Tap", HttpFilterKind::Harmless),
     // Istio's: protocol for the next hop, metrics, who the peer is.
-    ("filter.http.alpn.v2alpha1.FilterConfig", Kind::Harmless),
-    ("istio.http.peer_metadata.Config", Kind::Harmless),
-    ("istio.http.peer_metadata.v1.Config", Kind::Harmless),
-    ("stats.PluginConfig", Kind::Harmless),
-    ("istio_stats.v1.PluginConfig", Kind::Harmless),
-    ("http.istio_stats.v3.PluginConfig", Kind::Harmless),
-    ("http.peer_metadata.v3.Config", Kind::Harmless),
-    ("http.alpn.v3.FilterConfig", Kind::Harmless),
+    (
+        "filter.http.alpn.v2alpha1.FilterConfig",
+        HttpFilterKind::Harmless,
+    ),
+    ("istio.http.peer_metadata.Config", HttpFilterKind::Harmless),
+    (
+        "istio.http.peer_metadata.v1.Config",
+        HttpFilterKind::Harmless,
+    ),
+    ("stats.PluginConfig", HttpFilterKind::Harmless),
+    ("istio_stats.v1.PluginConfig", HttpFilterKind::Harmless),
+    ("http.istio_stats.v3.PluginConfig", HttpFilterKind::Harmless),
+    ("http.peer_metadata.v3.Config", HttpFilterKind::Harmless),
+    ("http.alpn.v3.FilterConfig", HttpFilterKind::Harmless),
     // They write into the metadata, from the request or as configured.
     (
         "filters.http.header_to_metadata.v3.Config",
-        Kind::WritesMetadata,
+        HttpFilterKind::WritesMetadata,
     ),
     (
         "filters.http.json_to_metadata.v3.JsonToMetadata",
-        Kind::WritesMetadata,
+        HttpFilterKind::WritesMetadata,
     ),
-    ("filters.http.set_metadata.v3.Config", Kind::WritesMetadata),
+    (
+        "filters.http.set_metadata.v3.Config",
+        HttpFilterKind::WritesMetadata,
+    ),
     (
         "filter.http.authn.v2alpha1.FilterConfig",
-        Kind::WritesMetadata,
+        HttpFilterKind::WritesMetadata,
     ),
 ];
 
-impl Kind {
+impl HttpFilterKind {
     /// The kind of a message by its name.
     pub fn of(type_url: &str) -> Self {
         let named = |(name, _): &&(&str, Self)| {
@@ -125,21 +155,30 @@ mod tests {
     #[test]
     fn types_are_known_by_whole_names() {
         for (name, kind) in [
-            ("envoy.extensions.filters.http.rbac.v3.RBAC", Kind::Rbac),
-            ("stats.PluginConfig", Kind::Harmless),
+            (
+                "envoy.extensions.filters.http.rbac.v3.RBAC",
+                HttpFilterKind::Rbac,
+            ),
+            ("stats.PluginConfig", HttpFilterKind::Harmless),
             (
                 "istio.envoy.config.filter.http.alpn.v2alpha1.FilterConfig",
-                Kind::Harmless,
+                HttpFilterKind::Harmless,
             ),
-            ("io.istio.http.peer_metadata.Config", Kind::Harmless),
-            ("my.otherstats.PluginConfig", Kind::Unmodelled),
+            (
+                "io.istio.http.peer_metadata.Config",
+                HttpFilterKind::Harmless,
+            ),
+            ("my.otherstats.PluginConfig", HttpFilterKind::Unmodelled),
             (
                 "envoy.extensions.filters.http.wasm.v3.Wasm",
-                Kind::Unmodelled,
+                HttpFilterKind::Unmodelled,
             ),
-            ("envoy.extensions.filters.http.lua.v3.Lua", Kind::Unmodelled),
+            (
+                "envoy.extensions.filters.http.lua.v3.Lua",
+                HttpFilterKind::Unmodelled,
+            ),
         ] {
-            assert_eq!(Kind::of(name), kind, "{name}");
+            assert_eq!(HttpFilterKind::of(name), kind, "{name}");
         }
     }
 }

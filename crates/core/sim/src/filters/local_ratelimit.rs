@@ -1,7 +1,7 @@
 //! `envoy.filters.http.local_ratelimit`: a bucket of tokens in the proxy itself.
 
 use super::cors::runtime_fraction;
-use super::{Branch, Verdict};
+use super::{FilterBranch, FilterVerdict};
 use crate::Request;
 use crate::answer::{Answer, is_grpc};
 use crate::runtime::{Fraction, Runtime};
@@ -44,14 +44,14 @@ impl LocalRateLimit {
     }
 
     /// What the filter does. How many tokens are left is not known, unless there never are any.
-    pub(super) fn evaluate(&self, request: &Request) -> Verdict {
+    pub(super) fn evaluate(&self, request: &Request) -> FilterVerdict {
         let is_on =
             |fraction: Option<Fraction>| fraction.is_some_and(|fraction| fraction.numerator > 0);
         let Some(max_tokens) = self
             .max_tokens
             .filter(|_| is_on(self.enabled) && is_on(self.enforced))
         else {
-            return Verdict::Passed("nothing is limited".into());
+            return FilterVerdict::Passed("nothing is limited".into());
         };
         let mut answer = Answer::new(request, self.status, &["RL"], "local_rate_limited");
         if self.is_resource_exhausted && is_grpc(request) {
@@ -65,9 +65,12 @@ impl LocalRateLimit {
             && is_always(self.enabled)
             && is_always(self.enforced)
         {
-            return Verdict::Answered(answer, None);
+            return FilterVerdict::Answered(answer, None);
         }
-        Verdict::Branches(vec![Branch::answered(None, answer), Branch::on(None, &[])])
+        FilterVerdict::Branches(vec![
+            FilterBranch::answered(None, answer),
+            FilterBranch::on(None, &[]),
+        ])
     }
 }
 

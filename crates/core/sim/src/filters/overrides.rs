@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::Typed;
+use super::TypedConfig;
 use super::cors::CorsPolicy;
 use super::ext_authz::ExtAuthzPerRoute;
-use super::fault::Fault;
+use super::fault::HttpFault;
 use super::header_mutation::HeaderMutation;
 use super::local_ratelimit::LocalRateLimit;
 use crate::jwt::JwtPerRoute;
@@ -27,7 +27,7 @@ pub struct Overrides {
 pub(super) enum PerRoute {
     Rbac(RbacPerRoute),
     Jwt(JwtPerRoute),
-    Fault(Fault),
+    Fault(HttpFault),
     Cors(CorsPolicy),
     LocalRateLimit(LocalRateLimit),
     ExtAuthz(ExtAuthzPerRoute),
@@ -41,12 +41,12 @@ pub(super) enum PerRoute {
 /// The parts of a message that say something of filters: of an entry of `weighted_clusters`, a
 /// `Route`, a `VirtualHost` or a `RouteConfiguration`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scope<'a> {
+pub struct FilterScope<'a> {
     typed_per_filter_config: Option<Raw<'a>>,
     cors: Option<Raw<'a>>,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> FilterScope<'a> {
     /// Looks for them in a message.
     pub fn of(message: Raw<'a>) -> Self {
         let mut scope = Self::default();
@@ -85,12 +85,15 @@ impl Overrides {
     /// Compiles what these say of filters: an entry of `weighted_clusters`, a `Route`, a
     /// `VirtualHost`, a `RouteConfiguration`, those that there are, in this order.
     pub fn compile(messages: &[Raw<'_>], runtime: &Runtime<'_>) -> Self {
-        let scopes: Vec<_> = messages.iter().map(|message| Scope::of(*message)).collect();
+        let scopes: Vec<_> = messages
+            .iter()
+            .map(|message| FilterScope::of(*message))
+            .collect();
         Self::of_scopes(&scopes, runtime)
     }
 
     /// The same from what is known of the messages already.
-    pub fn of_scopes(scopes: &[Scope<'_>], runtime: &Runtime<'_>) -> Self {
+    pub fn of_scopes(scopes: &[FilterScope<'_>], runtime: &Runtime<'_>) -> Self {
         let mut overrides = Self::default();
         for (name, config) in scopes
             .iter()
@@ -129,7 +132,7 @@ impl Overrides {
 
 impl PerRoute {
     fn compile(raw: Raw<'_>, runtime: &Runtime<'_>) -> Self {
-        let Some(Typed { type_url, value }) = Typed::of(raw) else {
+        let Some(TypedConfig { type_url, value }) = TypedConfig::of(raw) else {
             return Self::Other;
         };
         let name = type_url
@@ -138,7 +141,7 @@ impl PerRoute {
         match name {
             "rbac.v3.RBACPerRoute" => Self::Rbac(RbacPerRoute::compile(value)),
             "jwt_authn.v3.PerRouteConfig" => Self::Jwt(JwtPerRoute::compile(value)),
-            "fault.v3.HTTPFault" => Self::Fault(Fault::compile(value, runtime)),
+            "fault.v3.HTTPFault" => Self::Fault(HttpFault::compile(value, runtime)),
             "cors.v3.CorsPolicy" => Self::Cors(CorsPolicy::compile(value, runtime)),
             "local_ratelimit.v3.LocalRateLimit" => {
                 Self::LocalRateLimit(LocalRateLimit::compile(value, runtime))

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use crate::State;
-use crate::state::Remote;
+use crate::RequestState;
+use crate::state::RemoteAddress;
 use meshladder_text::json::Raw;
 
 /// How a connection manager finds the client's address.
@@ -38,7 +38,7 @@ impl ClientAddress {
     /// "`use_remote_address`: the connection manager will use the real remote address of the client
     /// connection"; with trusted hops, or without it, an address of `x-forwarded-for` counted from
     /// the right.
-    pub(super) fn of(&self, state: &State<'_>) -> Remote {
+    pub(super) fn of(&self, state: &RequestState<'_>) -> RemoteAddress {
         let skipped = match (
             &self.detected,
             self.use_remote_address,

@@ -1,7 +1,7 @@
 //! `envoy.filters.http.set_filter_state`: values that later filters look at.
 
-use super::Verdict;
-use crate::{Request, State};
+use super::FilterVerdict;
+use crate::{Request, RequestState};
 use meshladder_text::json::Raw;
 
 /// A compiled `Config`.
@@ -12,14 +12,14 @@ pub(super) struct SetFilterState(Vec<FilterStateObject>);
 struct FilterStateObject {
     key: Box<str>,
     /// Or the missing fact.
-    value: Result<Vec<Part>, Box<str>>,
+    value: Result<Vec<FormatPart>, Box<str>>,
     skip_if_empty: bool,
     omit_empty_values: bool,
 }
 
 /// A piece of a format string.
 #[derive(Debug)]
-enum Part {
+enum FormatPart {
     Text(Box<str>),
     Header(Box<str>),
 }
@@ -45,11 +45,11 @@ impl SetFilterState {
         Self(values.collect())
     }
 
-    pub(super) fn evaluate(&self, state: &mut State<'_>) -> Verdict {
+    pub(super) fn evaluate(&self, state: &mut RequestState<'_>) -> FilterVerdict {
         for object in &self.0 {
             let parts = match &object.value {
                 Ok(parts) => parts,
-                Err(fact) => return Verdict::Undecided(fact.clone()),
+                Err(fact) => return FilterVerdict::Undecided(fact.clone()),
             };
             let text: String = parts
                 .iter()
@@ -59,7 +59,7 @@ impl SetFilterState {
                 state.filter_state.push((object.key.to_string(), text));
             }
         }
-        Verdict::Passed("it decides nothing".into())
+        FilterVerdict::Passed("it decides nothing".into())
     }
 }
 
@@ -70,7 +70,7 @@ impl FilterStateObject {
     }
 }
 
-impl Part {
+impl FormatPart {
     fn text<'t>(&'t self, request: &'t Request, absent: &'static str) -> &'t str {
         match self {
             Self::Text(text) => text,
@@ -80,18 +80,18 @@ impl Part {
 }
 
 /// Plain text and `%REQ(NAME)%`; none for any other format.
-fn parts(format: &str) -> Option<Vec<Part>> {
+fn parts(format: &str) -> Option<Vec<FormatPart>> {
     let mut parts = Vec::new();
     let mut rest = format;
     while let Some((text, behind)) = rest.split_once('%') {
-        parts.push(Part::Text(text.into()));
+        parts.push(FormatPart::Text(text.into()));
         let (name, behind) = behind.strip_prefix("REQ(")?.split_once(")%")?;
         if name.contains('?') {
             return None;
         }
-        parts.push(Part::Header(name.to_ascii_lowercase().into()));
+        parts.push(FormatPart::Header(name.to_ascii_lowercase().into()));
         rest = behind;
     }
-    parts.push(Part::Text(rest.into()));
+    parts.push(FormatPart::Text(rest.into()));
     Some(parts)
 }

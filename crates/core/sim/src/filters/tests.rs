@@ -40,27 +40,27 @@ fn manager(filters: &[String]) -> String {
 }
 
 /// Walks a request through the filters; every cluster but `missing` can be reached.
-fn walk(manager: &str, overrides: &str, request: &Request, check: impl FnOnce(&Walk<'_>)) {
+fn walk(manager: &str, overrides: &str, request: &Request, check: impl FnOnce(&FilterWalk<'_>)) {
     let runtime = Runtime::default();
-    let chain = FilterChain::compile(Raw::of(manager).expect("JSON"), &runtime, &|_| None);
+    let chain = HttpFilters::compile(Raw::of(manager).expect("JSON"), &runtime, &|_| None);
     let overrides = Overrides::compile(&[Raw::of(overrides).expect("JSON")], &runtime);
     let upstream = |name: &str| {
         if name == "missing" {
-            Upstream::Missing
+            UpstreamState::Missing
         } else {
-            Upstream::Usable
+            UpstreamState::Usable
         }
     };
-    let environment = Environment {
+    let environment = FilterEnvironment {
         now: Time::from_seconds(0),
         upstream: &upstream,
         cluster: Some("out"),
     };
     check(&chain.evaluate(
         &overrides,
-        &mut State::new(request),
+        &mut RequestState::new(request),
         &environment,
-        &mut Record::dropping(),
+        &mut DecisionRecord::dropping(),
     ));
 }
 
@@ -218,7 +218,7 @@ fn only_requests_that_a_custom_policy_matches_are_asked_about() {
     walk(&manager, "{}", &request(&[]), |walk| {
         assert!(walk.answer().is_none() && walk.undecided.is_none());
         assert!(
-            matches!(walk.steps[1].verdict, Verdict::Skipped(_)),
+            matches!(walk.steps[1].verdict, FilterVerdict::Skipped(_)),
             "{:?}",
             walk.steps[1]
         );
@@ -297,7 +297,7 @@ fn a_filter_whose_configuration_never_came_answers_500() {
         r#"{{"typed_config":{{"@type":"x/envoy.extensions.filters.http.rbac.v3.RBAC",{DENY_ALL}}}}}"#
     );
     let found = Raw::of(&delivered).expect("JSON");
-    let chain = FilterChain::compile(
+    let chain = HttpFilters::compile(
         Raw::of(&manager).expect("JSON"),
         &Runtime::default(),
         &|name| (name == "plugin").then_some(found),

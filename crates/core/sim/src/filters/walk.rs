@@ -2,23 +2,23 @@
 
 use std::borrow::Cow;
 
-use super::{Filter, RbacOutcome};
+use super::{HttpFilter, RbacOutcome};
 use crate::answer::Answer;
 
 /// What each filter did, and how the request left them.
 #[derive(Debug)]
-pub struct Walk<'c> {
+pub struct FilterWalk<'c> {
     /// Filter by filter.
-    pub steps: Vec<Step<'c>>,
+    pub steps: Vec<FilterStep<'c>>,
     /// Every way the request may leave the filters.
-    pub branches: Vec<Branch>,
+    pub branches: Vec<FilterBranch>,
     /// The first fact without which the branches are not certain.
     pub undecided: Option<Box<str>>,
 }
 
 /// One filter's part.
 #[derive(Debug)]
-pub struct Step<'c> {
+pub struct FilterStep<'c> {
     /// The filter's name.
     pub filter: &'c str,
     /// What kind it is.
@@ -26,12 +26,12 @@ pub struct Step<'c> {
     /// Where it stands in the dump.
     pub at: usize,
     /// What it did.
-    pub verdict: Verdict,
+    pub verdict: FilterVerdict,
 }
 
 /// What a filter did.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum FilterVerdict {
     /// It let the request pass; why.
     Passed(Cow<'static, str>),
     /// It let the request pass, and this is what its policies say.
@@ -41,14 +41,14 @@ pub enum Verdict {
     /// It answered; by these policies, if it has any.
     Answered(Answer, Option<Box<RbacOutcome>>),
     /// It depends on chance or load.
-    Branches(Vec<Branch>),
+    Branches(Vec<FilterBranch>),
     /// It depends on this fact.
     Undecided(Box<str>),
 }
 
 /// One way a request may go on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Branch {
+pub struct FilterBranch {
     /// How likely, from 0 to 1; none when it depends on load.
     pub weight: Option<f64>,
     /// Flags that the log shows whatever comes after, as `DI` for a delay.
@@ -57,9 +57,9 @@ pub struct Branch {
     pub answer: Option<Answer>,
 }
 
-impl<'c> Walk<'c> {
+impl<'c> FilterWalk<'c> {
     pub(super) fn new(filters: usize) -> Self {
-        let whole = Branch {
+        let whole = FilterBranch {
             weight: Some(1.0),
             flags: Vec::new(),
             answer: None,
@@ -84,16 +84,18 @@ impl<'c> Walk<'c> {
         self.branches.iter().all(|branch| branch.answer.is_some())
     }
 
-    pub(super) fn step(&mut self, filter: &'c Filter<'_>, verdict: Verdict) {
+    pub(super) fn step(&mut self, filter: &'c HttpFilter<'_>, verdict: FilterVerdict) {
         match &verdict {
-            Verdict::Passed(_) | Verdict::Rbac(_) | Verdict::Skipped(_) => {}
-            Verdict::Answered(answer, _) => {
+            FilterVerdict::Passed(_) | FilterVerdict::Rbac(_) | FilterVerdict::Skipped(_) => {}
+            FilterVerdict::Answered(answer, _) => {
                 self.open().for_each(|branch| branch.end(answer.clone()))
             }
-            Verdict::Branches(branches) => self.split(branches),
-            Verdict::Undecided(fact) => drop(self.undecided.get_or_insert_with(|| fact.clone())),
+            FilterVerdict::Branches(branches) => self.split(branches),
+            FilterVerdict::Undecided(fact) => {
+                self.undecided.get_or_insert_with(|| fact.clone());
+            }
         }
-        self.steps.push(Step {
+        self.steps.push(FilterStep {
             filter: &filter.name,
             kind: filter.kind(),
             at: filter.at,
@@ -101,13 +103,13 @@ impl<'c> Walk<'c> {
         });
     }
 
-    fn open(&mut self) -> impl Iterator<Item = &mut Branch> {
+    fn open(&mut self) -> impl Iterator<Item = &mut FilterBranch> {
         self.branches
             .iter_mut()
             .filter(|branch| branch.answer.is_none())
     }
 
-    fn split(&mut self, ways: &[Branch]) {
+    fn split(&mut self, ways: &[FilterBranch]) {
         let (open, mut all): (Vec<_>, Vec<_>) = std::mem::take(&mut self.branches)
             .into_iter()
             .partition(|branch| branch.answer.is_none());
@@ -118,7 +120,7 @@ impl<'c> Walk<'c> {
     }
 }
 
-impl Branch {
+impl FilterBranch {
     /// The request goes on.
     pub(super) fn on(weight: Option<f64>, flags: &[&'static str]) -> Self {
         Self {

@@ -27,7 +27,7 @@ fn tls_connection() -> Connection {
 fn seen(filters: &[&str], connection: &Connection) -> String {
     let doc = format!(r#"{{"listener_filters":[{}]}}"#, filters.join(","));
     let filters = ListenerFilters::compile(Raw::of(&doc).expect("JSON"));
-    match filters.inspect(connection, 15006, Seen::unseen(connection)) {
+    match filters.inspect(connection, 15006, InspectedConnection::unseen(connection)) {
         Ok(seen) => {
             let protocols: Vec<_> = seen.application_protocols.iter().collect();
             format!(

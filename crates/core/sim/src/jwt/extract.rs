@@ -4,20 +4,20 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::matcher::cookie;
-use crate::{Request, State};
+use crate::{Request, RequestState};
 use meshladder_text::json::Raw;
 
 /// The places of one provider, or of all of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Locations {
+pub(super) struct TokenLocations {
     /// By header name and prefix, one behind the other: the order in which Envoy looks.
-    headers: BTreeMap<String, Header>,
+    headers: BTreeMap<String, TokenHeader>,
     params: BTreeMap<Box<str>, Issuers>,
     cookies: BTreeMap<Box<str>, Issuers>,
 }
 
 #[derive(Clone, Debug)]
-struct Header {
+struct TokenHeader {
     name: Box<str>,
     prefix: Box<str>,
     issuers: Issuers,
@@ -36,22 +36,22 @@ impl Issuers {
 
 /// A token and where it was.
 #[derive(Clone, Debug)]
-pub(super) struct Extracted {
+pub(super) struct TokenSource {
     pub(super) token: String,
     /// None for a token of which only the user told.
     pub(super) issuers: Option<Issuers>,
-    place: Place,
+    place: TokenPlace,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum TokenPlace {
     Header(Box<str>),
     Param(Box<str>),
     Cookie,
     Stated,
 }
 
-impl Locations {
+impl TokenLocations {
     /// Adds the places a `JwtProvider` names: "If not specified, default locations are
     /// Authorization: Bearer and the query parameter `access_token`".
     pub(super) fn add(&mut self, provider: Raw<'_>, issuer: &str) {
@@ -85,7 +85,7 @@ impl Locations {
     }
 
     fn header(&mut self, name: &str, prefix: &str, issuer: &str) {
-        let header = || Header {
+        let header = || TokenHeader {
             name: name.into(),
             prefix: prefix.into(),
             issuers: Issuers::default(),
@@ -99,7 +99,7 @@ impl Locations {
     }
 
     /// Every token in the request: headers first, then query parameters, then cookies.
-    pub(super) fn extract(&self, request: &Request) -> Vec<Extracted> {
+    pub(super) fn extract(&self, request: &Request) -> Vec<TokenSource> {
         let mut found = Vec::new();
         for header in self.headers.values() {
             found.extend(
@@ -118,35 +118,35 @@ impl Locations {
                 .iter()
                 .find(|(key, _)| **key == **name)
                 .map(|(_, value)| value);
-            found.extend(value.map(|value| Extracted {
+            found.extend(value.map(|value| TokenSource {
                 token: value.to_string(),
                 issuers: Some(issuers.clone()),
-                place: Place::Param(name.clone()),
+                place: TokenPlace::Param(name.clone()),
             }));
         }
         for (name, issuers) in &self.cookies {
-            found.extend(cookie(request, name).map(|value| Extracted {
+            found.extend(cookie(request, name).map(|value| TokenSource {
                 token: value.to_owned(),
                 issuers: Some(issuers.clone()),
-                place: Place::Cookie,
+                place: TokenPlace::Cookie,
             }));
         }
         found
     }
 }
 
-impl Header {
-    fn token(&self, value: &str) -> Option<Extracted> {
+impl TokenHeader {
+    fn token(&self, value: &str) -> Option<TokenSource> {
         let token = match value.find(&*self.prefix) {
             // "value_prefix not found anywhere in value_str, so skip"
             None => return None,
             Some(_) if self.prefix.is_empty() => value,
             Some(at) => behind(value, at + self.prefix.len()),
         };
-        Some(Extracted {
+        Some(TokenSource {
             token: token.to_owned(),
             issuers: Some(self.issuers.clone()),
-            place: Place::Header(self.name.clone()),
+            place: TokenPlace::Header(self.name.clone()),
         })
     }
 }
@@ -160,25 +160,25 @@ fn behind(value: &str, after: usize) -> &str {
         .map_or(value, |start| &value[after + start..])
 }
 
-impl Extracted {
+impl TokenSource {
     /// A token of which only the user told.
     pub(super) fn stated(token: &str) -> Self {
         Self {
             token: token.to_owned(),
             issuers: None,
-            place: Place::Stated,
+            place: TokenPlace::Stated,
         }
     }
 
     /// Takes the token out of the request, as is done unless it is to be forwarded. Cookies stay.
-    pub(super) fn remove(&self, state: &mut State<'_>) {
+    pub(super) fn remove(&self, state: &mut RequestState<'_>) {
         match &self.place {
-            Place::Header(name) => state.remove_header(name),
-            Place::Param(name) => {
+            TokenPlace::Header(name) => state.remove_header(name),
+            TokenPlace::Param(name) => {
                 let path = without_parameter(&state.request.path, name);
                 state.request.to_mut().path = path;
             }
-            Place::Cookie | Place::Stated => {}
+            TokenPlace::Cookie | TokenPlace::Stated => {}
         }
     }
 }

@@ -6,9 +6,9 @@ use meshladder_text::tree::{Node, Value};
 
 /// The keys of a provider.
 #[derive(Debug)]
-pub(crate) enum Keys {
+pub(crate) enum Jwks {
     /// Written in the configuration.
-    Local(Vec<Key>),
+    Local(Vec<Jwk>),
     /// Written in the configuration, but no usable key is in it.
     Invalid,
     /// Not in the configuration; why, as in `the keys at https://…`.
@@ -17,16 +17,16 @@ pub(crate) enum Keys {
 
 /// One key.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct Jwk {
     /// Empty for any.
     pub(crate) kid: Box<str>,
     /// Empty for any.
     pub(crate) alg: Box<str>,
-    pub(crate) material: Material,
+    pub(crate) material: KeyMaterial,
 }
 
 #[derive(Debug)]
-pub(crate) enum Material {
+pub(crate) enum KeyMaterial {
     Rsa {
         modulus: Vec<u8>,
         exponent: Vec<u8>,
@@ -44,29 +44,29 @@ pub(crate) enum Material {
 }
 
 /// Reads a key set; `None` when Envoy would find no usable key in it.
-pub(crate) fn parse(text: &str) -> Keys {
+pub(crate) fn parse(text: &str) -> Jwks {
     if text.contains("[redacted]") && json::check(text).is_err() {
-        return Keys::Elsewhere("the keys, which were redacted".into());
+        return Jwks::Elsewhere("the keys, which were redacted".into());
     }
     let node = json::check(text)
         .ok()
         .and_then(|()| Node::from_json(Raw::of(text).ok()?).ok());
     let Some(node) = node else {
-        return Keys::Invalid;
+        return Jwks::Invalid;
     };
     let Some(keys) = node.get("keys") else {
         return certificates(&node);
     };
-    let keys: Vec<Key> = keys.items().iter().filter_map(key).collect();
+    let keys: Vec<Jwk> = keys.items().iter().filter_map(key).collect();
     if keys.is_empty() {
-        Keys::Invalid
+        Jwks::Invalid
     } else {
-        Keys::Local(keys)
+        Jwks::Local(keys)
     }
 }
 
 /// Instead of `keys` there may be a map of key ids to certificates.
-fn certificates(node: &Node) -> Keys {
+fn certificates(node: &Node) -> Jwks {
     let is_certificate = |value: &Node| {
         value
             .str()
@@ -74,13 +74,13 @@ fn certificates(node: &Node) -> Keys {
     };
     let members = node.members();
     if members.is_empty() || !members.iter().all(|m| is_certificate(&m.value)) {
-        return Keys::Invalid;
+        return Jwks::Invalid;
     }
-    let material = || Material::Unmodelled("a certificate");
-    Keys::Local(
+    let material = || KeyMaterial::Unmodelled("a certificate");
+    Jwks::Local(
         members
             .iter()
-            .map(|m| Key {
+            .map(|m| Jwk {
                 kid: (*m.key).into(),
                 alg: "".into(),
                 material: material(),
@@ -89,7 +89,7 @@ fn certificates(node: &Node) -> Keys {
     )
 }
 
-fn key(node: &Node) -> Option<Key> {
+fn key(node: &Node) -> Option<Jwk> {
     let Value::Object(_) = node.value else {
         return None;
     };
@@ -99,33 +99,33 @@ fn key(node: &Node) -> Option<Key> {
         "EC" if alg.is_empty() || alg.starts_with("ES") => elliptic(node, alg)?,
         "oct" if matches!(alg, "" | "HS256" | "HS384" | "HS512") => secret(node)?,
         "OKP" if matches!(alg, "" | "EdDSA") && node.str_at("crv") == Some("Ed25519") => {
-            Material::Ed25519(base64url(node.str_at("x")?).filter(|x| x.len() == 32)?)
+            KeyMaterial::Ed25519(base64url(node.str_at("x")?).filter(|x| x.len() == 32)?)
         }
         _ => return None,
     };
-    Some(Key {
+    Some(Jwk {
         kid: node.str_at("kid").unwrap_or_default().into(),
         alg: alg.into(),
         material,
     })
 }
 
-fn rsa(node: &Node) -> Option<Material> {
+fn rsa(node: &Node) -> Option<KeyMaterial> {
     let number = |name| Some(without_zeros(&base64url(node.str_at(name)?)?).to_vec());
     let (modulus, exponent) = (number("n")?, number("e")?);
     // "non-standard key; reject it early": only 3 and 65537 are taken.
     let standard = matches!(exponent.as_slice(), [3] | [1, 0, 1]);
     let odd = modulus.last().is_some_and(|byte| byte % 2 == 1);
-    (standard && odd).then_some(Material::Rsa { modulus, exponent })
+    (standard && odd).then_some(KeyMaterial::Rsa { modulus, exponent })
 }
 
-fn elliptic(node: &Node, alg: &str) -> Option<Material> {
+fn elliptic(node: &Node, alg: &str) -> Option<KeyMaterial> {
     let crv = node.get("crv").map_or(Some(""), Node::str)?;
     let curve = match (alg, crv) {
         ("" | "ES256", "P-256" | "") => 32,
         ("" | "ES384", "P-384") | ("ES384", "") => 48,
         ("" | "ES512", "P-521") | ("ES512", "") => {
-            return Some(Material::Unmodelled("a P-521 key"));
+            return Some(KeyMaterial::Unmodelled("a P-521 key"));
         }
         _ => return None,
     };
@@ -134,20 +134,20 @@ fn elliptic(node: &Node, alg: &str) -> Option<Material> {
         point.extend(padded(&base64url(node.str_at(name)?)?, curve)?);
     }
     Some(if curve == 32 {
-        Material::P256(point)
+        KeyMaterial::P256(point)
     } else {
-        Material::P384(point)
+        KeyMaterial::P384(point)
     })
 }
 
-fn secret(node: &Node) -> Option<Material> {
+fn secret(node: &Node) -> Option<KeyMaterial> {
     let text = node.str_at("k")?;
     if text == "[redacted]" || text.bytes().all(|b| b == b'*') && !text.is_empty() {
-        return Some(Material::Unmodelled("a secret that was redacted"));
+        return Some(KeyMaterial::Unmodelled("a secret that was redacted"));
     }
     base64url(text)
         .filter(|secret| !secret.is_empty())
-        .map(Material::Secret)
+        .map(KeyMaterial::Secret)
 }
 
 fn without_zeros(number: &[u8]) -> &[u8] {

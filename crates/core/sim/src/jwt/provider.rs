@@ -3,21 +3,21 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use super::extract::Extracted;
-use super::keys::{self, Keys};
+use super::extract::TokenSource;
+use super::keys::{self, Jwks};
 use super::signature;
-use super::status::Status;
-use super::token::Token;
+use super::status::JwtStatus;
+use super::token::Jwt;
 use crate::matcher::StringMatcher;
-use crate::state::Known;
-use crate::{State, Tri};
+use crate::state::MetadataEntry;
+use crate::{RequestState, Tri};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 use meshladder_text::tree::{Member, Node, Value};
 
 /// A compiled provider.
 #[derive(Debug)]
-pub(super) struct Provider {
+pub(super) struct JwtProvider {
     /// Empty for any.
     pub(super) issuer: Box<str>,
     pub(super) audiences: Audiences,
@@ -25,7 +25,7 @@ pub(super) struct Provider {
     /// How long a token may still live, in nanoseconds; none without `exp`.
     max_lifetime: Option<i128>,
     clock_skew: u64,
-    keys: Keys,
+    keys: Jwks,
     forward: bool,
     forward_payload_header: Box<str>,
     claim_to_headers: Vec<(Box<str>, Box<str>)>,
@@ -72,7 +72,7 @@ fn sanitized(audience: &str) -> &str {
     host.strip_suffix('/').unwrap_or(host)
 }
 
-impl Provider {
+impl JwtProvider {
     pub(super) fn compile(raw: Raw<'_>) -> Self {
         let text = |key| raw.string_at(key).unwrap_or_default().into();
         let flag = |key| raw.get(key).and_then(Raw::bool).unwrap_or_default();
@@ -123,37 +123,37 @@ impl Provider {
     /// its own.
     pub(super) fn verify(
         &self,
-        token: &Token,
+        token: &Jwt,
         audiences: &Audiences,
         now: Time,
-    ) -> Result<Tri, Status> {
+    ) -> Result<Tri, JwtStatus> {
         let seconds = u64::try_from(now.seconds).unwrap_or_default();
         if seconds + self.clock_skew < token.not_before {
-            return Err(Status::NotYetValid);
+            return Err(JwtStatus::NotYetValid);
         }
         if token.expiration != 0 && seconds > token.expiration.wrapping_add(self.clock_skew) {
-            return Err(Status::Expired);
+            return Err(JwtStatus::Expired);
         }
         if !audiences.allow(token.audiences.iter().map(String::as_str)) {
-            return Err(Status::AudienceNotAllowed);
+            return Err(JwtStatus::AudienceNotAllowed);
         }
         let subject = self
             .subjects
             .as_ref()
             .map_or(Tri::Yes, |subjects| subjects.matches(&token.subject));
         if subject == Tri::No || !self.allows_lifetime(token, now) {
-            return Err(Status::VerificationFails);
+            return Err(JwtStatus::VerificationFails);
         }
         let signed = match &self.keys {
-            Keys::Local(keys) => signature::verify(token, keys)?,
-            Keys::Invalid => return Err(Status::NoValidKeys),
-            Keys::Elsewhere(fact) => Tri::Unknown(fact.clone()),
+            Jwks::Local(keys) => signature::verify(token, keys)?,
+            Jwks::Invalid => return Err(JwtStatus::NoValidKeys),
+            Jwks::Elsewhere(fact) => Tri::Unknown(fact.clone()),
         };
         Ok(Tri::all([subject, signed]))
     }
 
     /// "If there's no exp field and we have a max set, then this isn't allowed."
-    fn allows_lifetime(&self, token: &Token, now: Time) -> bool {
+    fn allows_lifetime(&self, token: &Jwt, now: Time) -> bool {
         let Some(max) = self.max_lifetime else {
             return true;
         };
@@ -166,7 +166,7 @@ impl Provider {
         &self,
         claims: &[(String, String)],
         audiences: &Audiences,
-    ) -> Result<Tri, Status> {
+    ) -> Result<Tri, JwtStatus> {
         let values = |name: &str| -> Vec<&str> {
             claims
                 .iter()
@@ -181,7 +181,7 @@ impl Provider {
             audiences.allow(audience).into()
         };
         if audience == Tri::No {
-            return Err(Status::AudienceNotAllowed);
+            return Err(JwtStatus::AudienceNotAllowed);
         }
         let subject = match (&self.subjects, subject.first()) {
             (None, _) => Tri::Yes,
@@ -189,13 +189,13 @@ impl Provider {
             (Some(subjects), Some(subject)) => subjects.matches(subject),
         };
         if subject == Tri::No {
-            return Err(Status::VerificationFails);
+            return Err(JwtStatus::VerificationFails);
         }
         Ok(Tri::all([audience, subject]))
     }
 
     /// Takes away what only a verified token may set.
-    pub(super) fn sanitize(&self, state: &mut State<'_>) {
+    pub(super) fn sanitize(&self, state: &mut RequestState<'_>) {
         for header in &self.sanitized {
             state.remove_header(header);
         }
@@ -215,10 +215,10 @@ impl Provider {
     /// What a good token does to the request.
     pub(super) fn accept(
         &self,
-        token: &Token,
-        extracted: &Extracted,
-        state: &mut State<'_>,
-    ) -> Vec<(Box<str>, Known)> {
+        token: &Jwt,
+        extracted: &TokenSource,
+        state: &mut RequestState<'_>,
+    ) -> Vec<(Box<str>, MetadataEntry)> {
         if !self.forward_payload_header.is_empty() {
             let payload = token
                 .signed
@@ -239,13 +239,13 @@ impl Provider {
         if !self.header_in_metadata.is_empty() {
             metadata.push((
                 self.header_in_metadata.clone(),
-                Known::Value(token.header.clone()),
+                MetadataEntry::Value(token.header.clone()),
             ));
         }
         if !self.payload_in_metadata.is_empty() {
             metadata.push((
                 self.payload_in_metadata.clone(),
-                Known::Value(self.normalized(&token.payload)),
+                MetadataEntry::Value(self.normalized(&token.payload)),
             ));
         }
         metadata
@@ -302,7 +302,7 @@ fn max_lifetime(raw: Raw<'_>) -> Option<i128> {
     nanos.or_else(|| requires.then_some(i128::MAX))
 }
 
-fn keys_of(raw: Raw<'_>) -> Keys {
+fn keys_of(raw: Raw<'_>) -> Jwks {
     if let Some(local) = raw.get("local_jwks") {
         let bytes = || {
             String::from_utf8(
@@ -318,14 +318,14 @@ fn keys_of(raw: Raw<'_>) -> Keys {
             .or_else(bytes)
         {
             Some(text) => keys::parse(&text),
-            None => Keys::Elsewhere("the keys, which are not in the configuration".into()),
+            None => Jwks::Elsewhere("the keys, which are not in the configuration".into()),
         };
     }
     let uri = raw
         .at(["remote_jwks", "http_uri"])
         .and_then(|http| http.string_at("uri"));
-    uri.map_or(Keys::Invalid, |uri| {
-        Keys::Elsewhere(format!("the keys at {uri}").into())
+    uri.map_or(Jwks::Invalid, |uri| {
+        Jwks::Elsewhere(format!("the keys at {uri}").into())
     })
 }
 

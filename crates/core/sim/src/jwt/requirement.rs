@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::extract::Locations;
+use super::extract::TokenLocations;
 use super::provider::Audiences;
-use super::status::Status;
+use super::status::JwtStatus;
 use super::verification::Verification;
 use meshladder_text::json::Raw;
 
 /// A compiled requirement.
 #[derive(Debug)]
-pub(super) enum Requirement {
+pub(super) enum JwtRequirement {
     Provider {
         name: Box<str>,
         audiences: Option<Audiences>,
-        locations: Locations,
+        locations: TokenLocations,
     },
-    Any(Vec<Requirement>),
-    All(Vec<Requirement>),
+    Any(Vec<JwtRequirement>),
+    All(Vec<JwtRequirement>),
     /// A request without token passes; one with a bad token does not.
-    AllowMissing(Locations),
-    AllowMissingOrFailed(Locations),
+    AllowMissing(TokenLocations),
+    AllowMissingOrFailed(TokenLocations),
     /// No requirement at all.
     None,
     Unmodelled(Box<str>),
@@ -28,13 +28,13 @@ pub(super) enum Requirement {
 
 /// How a requirement is met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum RequirementOutcome {
     Met,
-    Failed(Status),
+    Failed(JwtStatus),
     Unknown(Box<str>),
 }
 
-impl Requirement {
+impl JwtRequirement {
     pub(super) fn compile(raw: Raw<'_>, providers: &BTreeMap<Box<str>, Raw<'_>>) -> Self {
         let Some((key, value)) = raw.members().next() else {
             return Self::None;
@@ -71,7 +71,7 @@ impl Requirement {
         audiences: Option<Audiences>,
         providers: &BTreeMap<Box<str>, Raw<'_>>,
     ) -> Self {
-        let mut locations = Locations::default();
+        let mut locations = TokenLocations::default();
         if let Some(raw) = providers.get(name) {
             locations.add(*raw, &raw.string_at("issuer").unwrap_or_default());
         }
@@ -82,7 +82,7 @@ impl Requirement {
         }
     }
 
-    pub(super) fn evaluate(&self, v: &mut Verification<'_, '_>) -> Outcome {
+    pub(super) fn evaluate(&self, v: &mut Verification<'_, '_>) -> RequirementOutcome {
         match self {
             Self::Provider {
                 name,
@@ -93,14 +93,14 @@ impl Requirement {
             Self::All(children) => all(children, v),
             Self::AllowMissing(locations) => v.of_all(locations, false),
             Self::AllowMissingOrFailed(locations) => v.of_all(locations, true),
-            Self::None => Outcome::Met,
-            Self::Unmodelled(fact) => Outcome::Unknown(fact.clone()),
+            Self::None => RequirementOutcome::Met,
+            Self::Unmodelled(fact) => RequirementOutcome::Unknown(fact.clone()),
         }
     }
 }
 
-fn all_locations(providers: &BTreeMap<Box<str>, Raw<'_>>) -> Locations {
-    let mut locations = Locations::default();
+fn all_locations(providers: &BTreeMap<Box<str>, Raw<'_>>) -> TokenLocations {
+    let mut locations = TokenLocations::default();
     for raw in providers.values() {
         locations.add(*raw, &raw.string_at("issuer").unwrap_or_default());
     }
@@ -108,62 +108,66 @@ fn all_locations(providers: &BTreeMap<Box<str>, Raw<'_>>) -> Locations {
 }
 
 /// Requires all: the first that fails decides.
-fn all(children: &[Requirement], v: &mut Verification<'_, '_>) -> Outcome {
+fn all(children: &[JwtRequirement], v: &mut Verification<'_, '_>) -> RequirementOutcome {
     let mut unknown = None;
     for child in children {
         match child.evaluate(v) {
-            Outcome::Met => {}
-            Outcome::Failed(status) if unknown.is_none() => return Outcome::Failed(status),
-            Outcome::Failed(_) => break,
-            Outcome::Unknown(fact) => unknown = unknown.or(Some(fact)),
+            RequirementOutcome::Met => {}
+            RequirementOutcome::Failed(status) if unknown.is_none() => {
+                return RequirementOutcome::Failed(status);
+            }
+            RequirementOutcome::Failed(_) => break,
+            RequirementOutcome::Unknown(fact) => unknown = unknown.or(Some(fact)),
         }
     }
-    unknown.map_or(Outcome::Met, Outcome::Unknown)
+    unknown.map_or(RequirementOutcome::Met, RequirementOutcome::Unknown)
 }
 
 /// Requires any: `allow_missing` and `allow_missing_or_failed` among others only change what a
 /// failure means.
-fn any(children: &[Requirement], v: &mut Verification<'_, '_>) -> Outcome {
+fn any(children: &[JwtRequirement], v: &mut Verification<'_, '_>) -> RequirementOutcome {
     let missing = children
         .iter()
-        .any(|child| matches!(child, Requirement::AllowMissing(_)));
+        .any(|child| matches!(child, JwtRequirement::AllowMissing(_)));
     let failed = children
         .iter()
-        .any(|child| matches!(child, Requirement::AllowMissingOrFailed(_)));
-    let is_regular = |child: &&Requirement| {
+        .any(|child| matches!(child, JwtRequirement::AllowMissingOrFailed(_)));
+    let is_regular = |child: &&JwtRequirement| {
         !matches!(
             child,
-            Requirement::AllowMissing(_) | Requirement::AllowMissingOrFailed(_)
+            JwtRequirement::AllowMissing(_) | JwtRequirement::AllowMissingOrFailed(_)
         )
     };
     let regular: Vec<_> = children.iter().filter(is_regular).collect();
     if regular.is_empty() {
         let strongest = children
             .iter()
-            .find(|child| failed == matches!(child, Requirement::AllowMissingOrFailed(_)));
-        return strongest.map_or(Outcome::Met, |child| child.evaluate(v));
+            .find(|child| failed == matches!(child, JwtRequirement::AllowMissingOrFailed(_)));
+        return strongest.map_or(RequirementOutcome::Met, |child| child.evaluate(v));
     }
-    let (mut result, mut unknown) = (Status::Missing, None::<Box<str>>);
+    let (mut result, mut unknown) = (JwtStatus::Missing, None::<Box<str>>);
     for child in regular {
         match child.evaluate(v) {
             // One before it may have been met already, and then this one was not looked at.
-            Outcome::Met => return unknown.map_or(Outcome::Met, |fact| v.doubted(fact)),
-            Outcome::Failed(status) => result = worse(result, status),
-            Outcome::Unknown(fact) => unknown = unknown.or(Some(fact)),
+            RequirementOutcome::Met => {
+                return unknown.map_or(RequirementOutcome::Met, |fact| v.doubted(fact));
+            }
+            RequirementOutcome::Failed(status) => result = worse(result, status),
+            RequirementOutcome::Unknown(fact) => unknown = unknown.or(Some(fact)),
         }
     }
     match unknown {
         // What is unknown may be a token that is good, bad or not there at all.
-        Some(fact) => v.allowed(Outcome::Unknown(fact), missing, failed),
-        None => v.allowed(Outcome::Failed(result), missing, failed),
+        Some(fact) => v.allowed(RequirementOutcome::Unknown(fact), missing, failed),
+        None => v.allowed(RequirementOutcome::Failed(result), missing, failed),
     }
 }
 
 /// "Prefer errors which are not `JwtMissed` nor `JwtUnknownIssuer`. Prefer `JwtUnknownIssuer`
 /// between `JwtMissed` and `JwtUnknownIssuer`."
-fn worse(result: Status, status: Status) -> Status {
-    let mild = matches!(status, Status::Missing | Status::UnknownIssuer);
-    if !mild || result == Status::Missing {
+fn worse(result: JwtStatus, status: JwtStatus) -> JwtStatus {
+    let mild = matches!(status, JwtStatus::Missing | JwtStatus::UnknownIssuer);
+    if !mild || result == JwtStatus::Missing {
         status
     } else {
         result

@@ -4,23 +4,23 @@ use ring::hmac;
 use ring::signature as ring_signature;
 use ring::signature::{RsaParameters, UnparsedPublicKey, VerificationAlgorithm};
 
-use super::keys::{Key, Material, padded};
-use super::status::Status;
-use super::token::Token;
+use super::keys::{Jwk, KeyMaterial, padded};
+use super::status::JwtStatus;
+use super::token::Jwt;
 use crate::Tri;
 
 /// Whether one of the keys signed the token. "If kid is specified in JWT, JWK with the same kid is
 /// used for verification. If kid is not specified in JWT, try all JWK. The same alg must be used."
-pub(super) fn verify(token: &Token, keys: &[Key]) -> Result<Tri, Status> {
-    let fits = |key: &&Key| {
+pub(super) fn verify(token: &Jwt, keys: &[Jwk]) -> Result<Tri, JwtStatus> {
+    let fits = |key: &&Jwk| {
         (token.kid.is_empty() || key.kid.is_empty() || *key.kid == *token.kid)
             && (key.alg.is_empty() || *key.alg == *token.alg)
     };
-    let mut result = Err(Status::NoMatchingKey);
+    let mut result = Err(JwtStatus::NoMatchingKey);
     for key in keys.iter().filter(fits) {
         match signed_by(token, &key.material)? {
             Tri::Yes => return Ok(Tri::Yes),
-            Tri::No if result.is_err() => result = Err(Status::VerificationFails),
+            Tri::No if result.is_err() => result = Err(JwtStatus::VerificationFails),
             Tri::No => {}
             unknown @ Tri::Unknown(_) => result = Ok(unknown),
         }
@@ -28,19 +28,21 @@ pub(super) fn verify(token: &Token, keys: &[Key]) -> Result<Tri, Status> {
     result
 }
 
-fn signed_by(token: &Token, material: &Material) -> Result<Tri, Status> {
+fn signed_by(token: &Jwt, material: &KeyMaterial) -> Result<Tri, JwtStatus> {
     let (message, signature) = (token.signed.as_bytes(), token.signature.as_slice());
     Ok(match material {
-        Material::Rsa { modulus, exponent } => rsa(token, modulus, exponent),
-        Material::P256(point) => elliptic(token, point, 32),
-        Material::P384(point) => elliptic(token, point, 48),
-        Material::Ed25519(_) if signature.len() != 64 => return Err(Status::Ed25519WrongLength),
-        Material::Ed25519(key) => holds(&ring_signature::ED25519, key, message, signature),
-        Material::Secret(secret) => {
+        KeyMaterial::Rsa { modulus, exponent } => rsa(token, modulus, exponent),
+        KeyMaterial::P256(point) => elliptic(token, point, 32),
+        KeyMaterial::P384(point) => elliptic(token, point, 48),
+        KeyMaterial::Ed25519(_) if signature.len() != 64 => {
+            return Err(JwtStatus::Ed25519WrongLength);
+        }
+        KeyMaterial::Ed25519(key) => holds(&ring_signature::ED25519, key, message, signature),
+        KeyMaterial::Secret(secret) => {
             let key = hmac::Key::new(hash_of(token, "HS").hmac(), secret);
             hmac::verify(&key, message, signature).is_ok().into()
         }
-        Material::Unmodelled(what) => Tri::unknown(format!("whether {what} signed the token")),
+        KeyMaterial::Unmodelled(what) => Tri::unknown(format!("whether {what} signed the token")),
     })
 }
 
@@ -53,7 +55,7 @@ enum Hash {
 }
 
 /// "default to SHA256": also when the algorithm is one for other keys.
-fn hash_of(token: &Token, family: &str) -> Hash {
+fn hash_of(token: &Jwt, family: &str) -> Hash {
     match token.alg.strip_prefix(family) {
         Some("384") => Hash::Sha384,
         Some("512") => Hash::Sha512,
@@ -83,7 +85,7 @@ fn holds(
         .into()
 }
 
-fn rsa(token: &Token, modulus: &[u8], exponent: &[u8]) -> Tri {
+fn rsa(token: &Jwt, modulus: &[u8], exponent: &[u8]) -> Tri {
     let pss = token.alg.starts_with("PS");
     if !pss && !token.alg.starts_with("RS") {
         return Tri::No;
@@ -125,7 +127,7 @@ fn unmodelled_key(bytes: usize) -> Tri {
 
 /// A JWS holds the two numbers of an ECDSA signature one after the other (RFC 7518, section 3.4).
 /// Envoy cuts it in half, however long it is.
-fn elliptic(token: &Token, point: &[u8], size: usize) -> Tri {
+fn elliptic(token: &Jwt, point: &[u8], size: usize) -> Tri {
     let half = token.signature.len() / 2;
     let (r, s) = (&token.signature[..half], &token.signature[half..2 * half]);
     let (Some(r), Some(s)) = (padded(r, size), padded(s, size)) else {

@@ -3,7 +3,7 @@
 
 /// Why a token, or the lack of one, was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum JwtStatus {
     /// There is none.
     Missing,
     /// `nbf` lies ahead.
@@ -27,9 +27,9 @@ pub enum Status {
     /// The second section holds no JSON object.
     PayloadBadJson,
     /// A registered claim has the wrong type.
-    BadClaim(Claim),
+    BadClaim(RegisteredClaim),
     /// `iat`, `nbf` or `exp` is negative or too large.
-    OutOfRange(Claim),
+    OutOfRange(RegisteredClaim),
     /// The third section is not base64url.
     SignatureBadBase64,
     /// An Ed25519 signature has 64 bytes, this one has not.
@@ -48,7 +48,7 @@ pub enum Status {
 
 /// A registered claim of RFC 7519.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum RegisteredClaim {
     /// `iss`
     Issuer,
     /// `sub`
@@ -65,7 +65,7 @@ pub enum Claim {
     Audience,
 }
 
-impl Claim {
+impl RegisteredClaim {
     /// The member's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl Claim {
     }
 }
 
-impl Status {
+impl JwtStatus {
     /// Envoy's text, which is also the body of the answer.
     pub fn text(self) -> String {
         let fixed = match self {

@@ -5,7 +5,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 
 use super::*;
 use crate::request::{Claims, Connection};
-use crate::state::Found;
+use crate::state::MetadataLookup;
 
 /// The example of RFC 7515, appendix A.2: RS256, issuer `joe`, expired 2011-03-22.
 const RFC_7515_A2: &str = "eyJhbGciOiJSUzI1NiJ9.\
@@ -58,15 +58,20 @@ fn filter(provider: &str, keys: &str, requires: &str) -> JwtAuthn {
     JwtAuthn::compile(Raw::of(&doc).expect("the test's document is JSON"))
 }
 
-fn verdict(filter: &JwtAuthn, request: &Request, now: Time) -> Verdict {
-    filter.evaluate(None, &mut State::new(request), now, &mut Record::dropping())
+fn verdict(filter: &JwtAuthn, request: &Request, now: Time) -> JwtVerdict {
+    filter.evaluate(
+        None,
+        &mut RequestState::new(request),
+        now,
+        &mut DecisionRecord::dropping(),
+    )
 }
 
-fn details(verdict: Verdict) -> String {
+fn details(verdict: JwtVerdict) -> String {
     match verdict {
-        Verdict::Passed(_) => "passed".to_owned(),
-        Verdict::Refused(answer) => format!("{} {}", answer.code, answer.details),
-        Verdict::Undecided(fact) => format!("undecided: {fact}"),
+        JwtVerdict::Passed(_) => "passed".to_owned(),
+        JwtVerdict::Refused(answer) => format!("{} {}", answer.code, answer.details),
+        JwtVerdict::Undecided(fact) => format!("undecided: {fact}"),
     }
 }
 
@@ -207,13 +212,13 @@ fn claims_of_an_elliptic_token_reach_the_metadata() {
         r#""issuer":"joe","normalize_payload_in_metadata":{"space_delimited_claims":["scope"]},"#;
     let filter = filter(normalize, &key, NEEDS_P);
     let request = bearer(&format!("{signed}.{}", b64(signature.as_ref())));
-    let mut state = State::new(&request);
-    let verdict = filter.evaluate(None, &mut state, THEN, &mut Record::dropping());
+    let mut state = RequestState::new(&request);
+    let verdict = filter.evaluate(None, &mut state, THEN, &mut DecisionRecord::dropping());
     assert_eq!(details(verdict), "passed");
     let find = |path: &[&str]| {
         let path: Vec<Box<str>> = path.iter().map(|key| (*key).into()).collect();
         match state.metadata.find(NAMESPACE, &path) {
-            Found::Value(value) => format!("{value:?}"),
+            MetadataLookup::Value(value) => format!("{value:?}"),
             other => format!("{other:?}"),
         }
     };

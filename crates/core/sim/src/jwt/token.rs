@@ -4,13 +4,13 @@ use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::status::{Claim, Status};
+use super::status::{JwtStatus, RegisteredClaim};
 use meshladder_text::json::{self, Raw};
 use meshladder_text::tree::{Node, Value};
 
 /// A token whose parts could be read. Nothing is verified yet.
 #[derive(Clone, Debug)]
-pub struct Token {
+pub struct Jwt {
     /// `HEADER.PAYLOAD`, what the signature is about.
     pub(crate) signed: String,
     pub(crate) signature: Vec<u8>,
@@ -35,9 +35,9 @@ const ALGORITHMS: [&str; 13] = [
     "PS384", "PS512", "EdDSA",
 ];
 
-impl Token {
+impl Jwt {
     /// Takes a token apart.
-    pub fn parse(text: &str) -> Result<Self, Status> {
+    pub fn parse(text: &str) -> Result<Self, JwtStatus> {
         // The library splits at dots and drops empty sections, so `a..b.c` has three.
         let mut sections = text.split('.').filter(|section| !section.is_empty());
         let (Some(head), Some(body), Some(tail), None) = (
@@ -46,29 +46,29 @@ impl Token {
             sections.next(),
             sections.next(),
         ) else {
-            return Err(Status::BadFormat);
+            return Err(JwtStatus::BadFormat);
         };
-        let header = object(head, Status::HeaderBadBase64, Status::HeaderBadJson)?;
-        let alg = header.str_at("alg").ok_or(Status::HeaderBadAlg)?;
+        let header = object(head, JwtStatus::HeaderBadBase64, JwtStatus::HeaderBadJson)?;
+        let alg = header.str_at("alg").ok_or(JwtStatus::HeaderBadAlg)?;
         if !ALGORITHMS.contains(&alg) {
-            return Err(Status::HeaderUnknownAlg);
+            return Err(JwtStatus::HeaderUnknownAlg);
         }
         let kid = header
             .get("kid")
-            .map_or(Ok(""), |kid| kid.str().ok_or(Status::HeaderBadKid))?;
-        let payload = object(body, Status::PayloadBadBase64, Status::PayloadBadJson)?;
+            .map_or(Ok(""), |kid| kid.str().ok_or(JwtStatus::HeaderBadKid))?;
+        let payload = object(body, JwtStatus::PayloadBadBase64, JwtStatus::PayloadBadJson)?;
         let (issuer, subject) = (
-            string(&payload, Claim::Issuer)?,
-            string(&payload, Claim::Subject)?,
+            string(&payload, RegisteredClaim::Issuer)?,
+            string(&payload, RegisteredClaim::Subject)?,
         );
-        integer(&payload, Claim::IssuedAt)?;
+        integer(&payload, RegisteredClaim::IssuedAt)?;
         let (not_before, expiration) = (
-            integer(&payload, Claim::NotBefore)?,
-            integer(&payload, Claim::Expiration)?,
+            integer(&payload, RegisteredClaim::NotBefore)?,
+            integer(&payload, RegisteredClaim::Expiration)?,
         );
-        string(&payload, Claim::Id)?;
-        let audiences = strings(&payload, Claim::Audience)?;
-        let signature = base64url(tail).ok_or(Status::SignatureBadBase64)?;
+        string(&payload, RegisteredClaim::Id)?;
+        let audiences = strings(&payload, RegisteredClaim::Audience)?;
+        let signature = base64url(tail).ok_or(JwtStatus::SignatureBadBase64)?;
         Ok(Self {
             signed: format!("{head}.{body}"),
             signature,
@@ -102,7 +102,7 @@ pub(crate) fn base64url(text: &str) -> Option<Vec<u8>> {
     GeneralPurpose::new(&URL_SAFE, config).decode(digits).ok()
 }
 
-fn object(section: &str, bad_base64: Status, bad_json: Status) -> Result<Node, Status> {
+fn object(section: &str, bad_base64: JwtStatus, bad_json: JwtStatus) -> Result<Node, JwtStatus> {
     let text = String::from_utf8(base64url(section).ok_or(bad_base64)?).map_err(|_| bad_json)?;
     let node = json::check(&text)
         .ok()
@@ -111,15 +111,17 @@ fn object(section: &str, bad_base64: Status, bad_json: Status) -> Result<Node, S
         .ok_or(bad_json)
 }
 
-fn string(payload: &Node, claim: Claim) -> Result<String, Status> {
+fn string(payload: &Node, claim: RegisteredClaim) -> Result<String, JwtStatus> {
     let Some(node) = payload.get(claim.name()) else {
         return Ok(String::new());
     };
-    node.str().map(str::to_owned).ok_or(Status::BadClaim(claim))
+    node.str()
+        .map(str::to_owned)
+        .ok_or(JwtStatus::BadClaim(claim))
 }
 
 /// "aud" can be either string array or string.
-fn strings(payload: &Node, claim: Claim) -> Result<Vec<String>, Status> {
+fn strings(payload: &Node, claim: RegisteredClaim) -> Result<Vec<String>, JwtStatus> {
     let Some(node) = payload.get(claim.name()) else {
         return Ok(Vec::new());
     };
@@ -129,21 +131,25 @@ fn strings(payload: &Node, claim: Claim) -> Result<Vec<String>, Status> {
     };
     items
         .iter()
-        .map(|item| item.str().map(str::to_owned).ok_or(Status::BadClaim(claim)))
+        .map(|item| {
+            item.str()
+                .map(str::to_owned)
+                .ok_or(JwtStatus::BadClaim(claim))
+        })
         .collect()
 }
 
-fn integer(payload: &Node, claim: Claim) -> Result<u64, Status> {
+fn integer(payload: &Node, claim: RegisteredClaim) -> Result<u64, JwtStatus> {
     let Some(node) = payload.get(claim.name()) else {
         return Ok(0);
     };
     let Value::Number(text) = &node.value else {
-        return Err(Status::BadClaim(claim));
+        return Err(JwtStatus::BadClaim(claim));
     };
-    let number: f64 = text.parse().map_err(|_| Status::BadClaim(claim))?;
+    let number: f64 = text.parse().map_err(|_| JwtStatus::BadClaim(claim))?;
     // The payload is a protobuf Struct, where every number is a double.
     if !(0.0..18_446_744_073_709_551_615.0).contains(&number) {
-        return Err(Status::OutOfRange(claim));
+        return Err(JwtStatus::OutOfRange(claim));
     }
     #[expect(
         clippy::cast_possible_truncation,

@@ -2,30 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use super::extract::{Extracted, Locations};
-use super::provider::{Audiences, Provider};
-use super::requirement::Outcome;
-use super::status::Status;
-use super::token::Token;
+use super::extract::{TokenLocations, TokenSource};
+use super::provider::{Audiences, JwtProvider};
+use super::requirement::RequirementOutcome;
+use super::status::JwtStatus;
+use super::token::Jwt;
 use crate::request::Claims;
-use crate::state::Known;
-use crate::{State, Tri};
+use crate::state::MetadataEntry;
+use crate::{RequestState, Tri};
 use meshladder_text::time::Time;
 
 /// One request's verification.
 pub(super) struct Verification<'v, 'r> {
-    pub(super) providers: &'v BTreeMap<Box<str>, Provider>,
+    pub(super) providers: &'v BTreeMap<Box<str>, JwtProvider>,
     pub(super) now: Time,
-    pub(super) state: &'v mut State<'r>,
+    pub(super) state: &'v mut RequestState<'r>,
     /// What goes into the metadata of the filter.
-    pub(super) extracted: Vec<(Box<str>, Known)>,
+    pub(super) extracted: Vec<(Box<str>, MetadataEntry)>,
 }
 
 const NO_TOKEN: &str = "whether the request carries a token";
 const NO_ISSUER: &str = "the claim iss of the token";
 
 /// What a user said of a token that is not in the request.
-enum Stated {
+enum ClaimSource {
     Nothing,
     Claims(Vec<(String, String)>),
 }
@@ -36,10 +36,10 @@ impl<'v> Verification<'v, '_> {
         &mut self,
         name: &str,
         audiences: Option<&Audiences>,
-        locations: &Locations,
-    ) -> Outcome {
+        locations: &TokenLocations,
+    ) -> RequirementOutcome {
         let Some(provider) = self.providers.get(name) else {
-            return Outcome::Unknown(
+            return RequirementOutcome::Unknown(
                 format!("what the JWT provider {name} is, which the filter does not have").into(),
             );
         };
@@ -47,15 +47,15 @@ impl<'v> Verification<'v, '_> {
         let audiences = audiences.unwrap_or(&provider.audiences);
         let mut tokens = match self.tokens(locations) {
             Ok(tokens) => tokens,
-            Err(Stated::Nothing) => return self.unknown(provider, NO_TOKEN),
-            Err(Stated::Claims(claims)) => return self.stated(&claims, provider, audiences),
+            Err(ClaimSource::Nothing) => return self.unknown(provider, NO_TOKEN),
+            Err(ClaimSource::Claims(claims)) => return self.stated(&claims, provider, audiences),
         };
         let mut outcome = if tokens.is_empty() {
-            Outcome::Failed(Status::Missing)
+            RequirementOutcome::Failed(JwtStatus::Missing)
         } else {
-            Outcome::Met
+            RequirementOutcome::Met
         };
-        while let (Some(extracted), Outcome::Met) = (tokens.pop(), &outcome) {
+        while let (Some(extracted), RequirementOutcome::Met) = (tokens.pop(), &outcome) {
             outcome = self.token(&extracted, provider, audiences);
         }
         outcome
@@ -63,16 +63,20 @@ impl<'v> Verification<'v, '_> {
 
     /// `allow_missing` and `allow_missing_or_failed` look at the tokens of all providers; the last
     /// one decides.
-    pub(super) fn of_all(&mut self, locations: &Locations, allow_failed: bool) -> Outcome {
+    pub(super) fn of_all(
+        &mut self,
+        locations: &TokenLocations,
+        allow_failed: bool,
+    ) -> RequirementOutcome {
         let providers = self.providers;
         for provider in providers.values() {
             provider.sanitize(self.state);
         }
         let outcome = match self.tokens(locations) {
             Ok(mut tokens) => {
-                let mut last = Outcome::Failed(Status::Missing);
+                let mut last = RequirementOutcome::Failed(JwtStatus::Missing);
                 // Behind a token that may have been good, nothing is certain.
-                while !matches!(last, Outcome::Unknown(_)) && !tokens.is_empty() {
+                while !matches!(last, RequirementOutcome::Unknown(_)) && !tokens.is_empty() {
                     last = tokens
                         .pop()
                         .map_or(last, |extracted| self.token_of_any(&extracted));
@@ -87,15 +91,19 @@ impl<'v> Verification<'v, '_> {
     /// What is left of an outcome where tokens may be missing or bad.
     pub(super) fn allowed(
         &self,
-        outcome: Outcome,
+        outcome: RequirementOutcome,
         allow_missing: bool,
         allow_failed: bool,
-    ) -> Outcome {
+    ) -> RequirementOutcome {
         match outcome {
-            Outcome::Failed(Status::Missing) if allow_missing || allow_failed => Outcome::Met,
-            Outcome::Failed(_) if allow_failed => Outcome::Met,
+            RequirementOutcome::Failed(JwtStatus::Missing) if allow_missing || allow_failed => {
+                RequirementOutcome::Met
+            }
+            RequirementOutcome::Failed(_) if allow_failed => RequirementOutcome::Met,
             // Passing is certain then; what later filters see is not.
-            Outcome::Unknown(fact) if allow_failed && !self.changes_request(&fact) => Outcome::Met,
+            RequirementOutcome::Unknown(fact) if allow_failed && !self.changes_request(&fact) => {
+                RequirementOutcome::Met
+            }
             other => other,
         }
     }
@@ -104,20 +112,20 @@ impl<'v> Verification<'v, '_> {
     /// stated is in no header that others look at.
     fn changes_request(&self, fact: &str) -> bool {
         let changes = if fact == NO_TOKEN {
-            Provider::sets_headers
+            JwtProvider::sets_headers
         } else {
-            Provider::changes_request
+            JwtProvider::changes_request
         };
         self.providers.values().any(changes)
     }
 
-    fn token_of_any(&mut self, extracted: &Extracted) -> Outcome {
-        let issuer = match Token::parse(&extracted.token) {
+    fn token_of_any(&mut self, extracted: &TokenSource) -> RequirementOutcome {
+        let issuer = match Jwt::parse(&extracted.token) {
             Ok(token) => token.issuer,
-            Err(status) => return Outcome::Failed(status),
+            Err(status) => return RequirementOutcome::Failed(status),
         };
         match self.provider_of(&issuer).as_slice() {
-            [] => Outcome::Failed(Status::UnknownIssuer),
+            [] => RequirementOutcome::Failed(JwtStatus::UnknownIssuer),
             [provider] => self.token(extracted, provider, &provider.audiences),
             several => self.unknown_of(
                 several,
@@ -128,7 +136,7 @@ impl<'v> Verification<'v, '_> {
 
     /// "Jwt iss field is used to find the first provider with the issuer. If not found, use the
     /// first provider without issuer specified." Which is the first is not told: they are in a map.
-    fn provider_of(&self, issuer: &str) -> Vec<&'v Provider> {
+    fn provider_of(&self, issuer: &str) -> Vec<&'v JwtProvider> {
         let with = |issuer: &str| {
             self.providers
                 .values()
@@ -141,16 +149,16 @@ impl<'v> Verification<'v, '_> {
     }
 
     /// The tokens of the request; what the user said of them when there are none.
-    fn tokens(&self, locations: &Locations) -> Result<Vec<Extracted>, Stated> {
+    fn tokens(&self, locations: &TokenLocations) -> Result<Vec<TokenSource>, ClaimSource> {
         let mut tokens = locations.extract(&self.state.request);
         match &self.state.request.claims {
             Claims::Token(token) if tokens.iter().all(|t| t.token != *token) => {
-                tokens.push(Extracted::stated(token))
+                tokens.push(TokenSource::stated(token))
             }
             Claims::Given(claims) if tokens.is_empty() => {
-                return Err(Stated::Claims(claims.clone()));
+                return Err(ClaimSource::Claims(claims.clone()));
             }
-            Claims::Unknown if tokens.is_empty() => return Err(Stated::Nothing),
+            Claims::Unknown if tokens.is_empty() => return Err(ClaimSource::Nothing),
             _ => {}
         }
         Ok(tokens)
@@ -158,13 +166,13 @@ impl<'v> Verification<'v, '_> {
 
     fn token(
         &mut self,
-        extracted: &Extracted,
-        provider: &Provider,
+        extracted: &TokenSource,
+        provider: &JwtProvider,
         audiences: &Audiences,
-    ) -> Outcome {
-        let token = match Token::parse(&extracted.token) {
+    ) -> RequirementOutcome {
+        let token = match Jwt::parse(&extracted.token) {
             Ok(token) => token,
-            Err(status) => return Outcome::Failed(status),
+            Err(status) => return RequirementOutcome::Failed(status),
         };
         let own = provider.issuer.is_empty() || *provider.issuer == *token.issuer;
         if !extracted
@@ -172,23 +180,23 @@ impl<'v> Verification<'v, '_> {
             .as_ref()
             .map_or(own, |issuers| issuers.allow(&token.issuer))
         {
-            return Outcome::Failed(Status::UnknownIssuer);
+            return RequirementOutcome::Failed(JwtStatus::UnknownIssuer);
         }
         match provider.verify(&token, audiences, self.now) {
             Ok(Tri::Yes) => {
                 let extracted = provider.accept(&token, extracted, self.state);
                 self.extracted.extend(extracted);
-                Outcome::Met
+                RequirementOutcome::Met
             }
-            Ok(Tri::No) => Outcome::Failed(Status::VerificationFails),
+            Ok(Tri::No) => RequirementOutcome::Failed(JwtStatus::VerificationFails),
             Ok(Tri::Unknown(fact)) => self.unknown(provider, &fact),
-            Err(status) => Outcome::Failed(status),
+            Err(status) => RequirementOutcome::Failed(status),
         }
     }
 
-    fn stated_for_any(&mut self, stated: &Stated) -> Outcome {
+    fn stated_for_any(&mut self, stated: &ClaimSource) -> RequirementOutcome {
         let providers = self.providers;
-        let Stated::Claims(claims) = stated else {
+        let ClaimSource::Claims(claims) = stated else {
             return self.unknown_of(&providers.values().collect::<Vec<_>>(), NO_TOKEN);
         };
         let found = match issuer_of(claims) {
@@ -196,7 +204,7 @@ impl<'v> Verification<'v, '_> {
             None => providers.values().collect(),
         };
         match found.as_slice() {
-            [] => Outcome::Failed(Status::UnknownIssuer),
+            [] => RequirementOutcome::Failed(JwtStatus::UnknownIssuer),
             [provider] => self.stated(claims, provider, &provider.audiences),
             several => self.unknown_of(several, NO_ISSUER),
         }
@@ -206,16 +214,16 @@ impl<'v> Verification<'v, '_> {
     fn stated(
         &mut self,
         claims: &[(String, String)],
-        provider: &Provider,
+        provider: &JwtProvider,
         audiences: &Audiences,
-    ) -> Outcome {
+    ) -> RequirementOutcome {
         match issuer_of(claims) {
             // A good token is one of a provider of this filter.
             None if self.providers.len() > 1 && !provider.issuer.is_empty() => {
                 return self.unknown(provider, NO_ISSUER);
             }
             Some(issuer) if !provider.issuer.is_empty() && *provider.issuer != *issuer => {
-                return Outcome::Failed(Status::UnknownIssuer);
+                return RequirementOutcome::Failed(JwtStatus::UnknownIssuer);
             }
             _ => {}
         }
@@ -228,41 +236,43 @@ impl<'v> Verification<'v, '_> {
                 if issuer_of(&claims).is_none() && !provider.issuer.is_empty() {
                     claims.push(("iss".to_owned(), provider.issuer.to_string()));
                 }
-                self.extracted
-                    .push((provider.payload_in_metadata.clone(), Known::Claims(claims)));
-                Outcome::Met
+                self.extracted.push((
+                    provider.payload_in_metadata.clone(),
+                    MetadataEntry::Claims(claims),
+                ));
+                RequirementOutcome::Met
             }
-            Ok(Tri::No) => Outcome::Failed(Status::VerificationFails),
+            Ok(Tri::No) => RequirementOutcome::Failed(JwtStatus::VerificationFails),
             Ok(Tri::Unknown(fact)) => self.unknown(provider, &fact),
-            Err(status) => Outcome::Failed(status),
+            Err(status) => RequirementOutcome::Failed(status),
         }
     }
 
     /// A requirement is met, but what was extracted on the way may be something else.
-    pub(super) fn doubted(&mut self, fact: Box<str>) -> Outcome {
+    pub(super) fn doubted(&mut self, fact: Box<str>) -> RequirementOutcome {
         for (_, known) in &mut self.extracted {
-            *known = Known::Unknown(fact.clone());
+            *known = MetadataEntry::Unknown(fact.clone());
         }
         if self.changes_request(&fact) {
-            Outcome::Unknown(fact)
+            RequirementOutcome::Unknown(fact)
         } else {
-            Outcome::Met
+            RequirementOutcome::Met
         }
     }
 
-    fn unknown_of(&mut self, providers: &[&Provider], fact: &str) -> Outcome {
+    fn unknown_of(&mut self, providers: &[&JwtProvider], fact: &str) -> RequirementOutcome {
         for provider in providers {
             self.unknown(provider, fact);
         }
-        Outcome::Unknown(fact.into())
+        RequirementOutcome::Unknown(fact.into())
     }
 
-    fn unknown(&mut self, provider: &Provider, fact: &str) -> Outcome {
+    fn unknown(&mut self, provider: &JwtProvider, fact: &str) -> RequirementOutcome {
         self.extracted.push((
             provider.payload_in_metadata.clone(),
-            Known::Unknown(fact.into()),
+            MetadataEntry::Unknown(fact.into()),
         ));
-        Outcome::Unknown(fact.into())
+        RequirementOutcome::Unknown(fact.into())
     }
 }
 

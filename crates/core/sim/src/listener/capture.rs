@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::super::cidr::Cidr;
 use super::super::request::Connection;
-use super::Side;
+use super::TrafficDirection;
+use crate::message;
 use meshladder_text::json::Raw;
 
 /// The addresses and ports that are redirected to Envoy, and those that are not.
@@ -45,48 +46,47 @@ impl Capture {
         let Some(metadata) = bootstrap.at(["bootstrap", "node", "metadata"]) else {
             return Self::default();
         };
-        let text = |key: &str| metadata.string_at(key).unwrap_or_default();
-        Self {
-            own: parts(&text("INSTANCE_IPS"))
-                .filter_map(|ip| ip.parse().ok())
-                .collect(),
-            mode: text("INTERCEPTION_MODE").into_owned(),
-            ..Self::of_annotations(|key| {
-                metadata
-                    .get("ANNOTATIONS")?
-                    .string_at(key)
-                    .map(Cow::into_owned)
-            })
+
+        let mut capture = match metadata.get("ANNOTATIONS") {
+            Some(annotations) => {
+                Self::of_annotations(|key| annotations.string_at(key).map(Cow::into_owned))
+            }
+            None => Self::default(),
+        };
+        capture.mode = message::text(metadata, "INTERCEPTION_MODE").into_owned();
+        for ip in parts(&message::text(metadata, "INSTANCE_IPS")) {
+            capture.own.extend(ip.parse::<IpAddr>());
         }
+        capture
     }
 
     /// What a pod's annotations ask for; `value` gives the one of that name.
     pub fn of_annotations(value: impl Fn(&str) -> Option<String>) -> Self {
         let annotation = |name: &str| value(&format!("{ANNOTATIONS}{name}"));
-        let listed = |name: &str| annotation(name).unwrap_or_default();
+        let list = |name: &str| annotation(name).unwrap_or_default();
         Self {
-            include_outbound_ranges: annotation("includeOutboundIPRanges")
-                .filter(|list| list != "*")
-                .map(|l| ranges(&l)),
-            exclude_outbound_ranges: ranges(&listed("excludeOutboundIPRanges")),
-            include_outbound_ports: ports(&listed("includeOutboundPorts")),
-            exclude_outbound_ports: ports(&listed("excludeOutboundPorts")),
-            include_inbound_ports: annotation("includeInboundPorts")
-                .filter(|list| list != "*")
-                .map(|l| ports(&l)),
-            exclude_inbound_ports: ports(&listed("excludeInboundPorts")),
+            include_outbound_ranges: unless_all(annotation("includeOutboundIPRanges"), ranges),
+            exclude_outbound_ranges: ranges(&list("excludeOutboundIPRanges")),
+            include_outbound_ports: ports(&list("includeOutboundPorts")),
+            exclude_outbound_ports: ports(&list("excludeOutboundPorts")),
+            include_inbound_ports: unless_all(annotation("includeInboundPorts"), ports),
+            exclude_inbound_ports: ports(&list("excludeInboundPorts")),
             ..Self::default()
         }
     }
 
     /// Why a connection is not redirected to Envoy; none when it is.
-    pub fn leaves_alone(&self, side: Side, connection: &Connection) -> Option<Cow<'static, str>> {
+    pub fn leaves_alone(
+        &self,
+        side: TrafficDirection,
+        connection: &Connection,
+    ) -> Option<Cow<'static, str>> {
         if self.mode == "NONE" {
             return Some("the pod's traffic is not redirected".into());
         }
         match side {
-            Side::Outbound => self.leaves_outbound(connection),
-            Side::Inbound => self.leaves_inbound(connection.destination.1),
+            TrafficDirection::Outbound => self.leaves_outbound(connection),
+            TrafficDirection::Inbound => self.leaves_inbound(connection.destination.1),
         }
     }
 
@@ -94,44 +94,64 @@ impl Capture {
         if OWN_PORTS.contains(&port) {
             return Some(format!("port {port} is the proxy's own and not redirected").into());
         }
-        let is_included = self
-            .include_inbound_ports
-            .as_ref()
-            .is_none_or(|ports| ports.contains(&port));
-        let is_excluded = self.exclude_inbound_ports.contains(&port) || !is_included;
-        is_excluded.then(|| format!("the pod's annotations leave inbound port {port} out").into())
+        let is_included = match &self.include_inbound_ports {
+            Some(ports) => ports.contains(&port),
+            None => true,
+        };
+        if is_included && !self.exclude_inbound_ports.contains(&port) {
+            return None;
+        }
+        Some(format!("the pod's annotations leave inbound port {port} out").into())
     }
 
-    /// The rules in their order: ports left out, what comes from Envoy, the pod itself, loopback,
-    /// ranges left out, ports taken in, ranges taken in.
+    /// Why iptables leave a connection alone that the pod makes. The rules are asked in the order in
+    /// which `istio-iptables` writes them: the first that applies decides.
     fn leaves_outbound(&self, connection: &Connection) -> Option<Cow<'static, str>> {
         let (ip, port) = connection.destination;
         if self.exclude_outbound_ports.contains(&port) {
             return Some(format!("the pod's annotations leave outbound port {port} out").into());
         }
-        if connection
-            .source
-            .is_some_and(|(source, _)| source == INBOUND_PASSTHROUGH)
-        {
-            return Some(
-                "what comes from 127.0.0.6 is on its way to the application already".into(),
-            );
+
+        let source = connection.source.map(|(ip, _)| ip);
+        if source == Some(INBOUND_PASSTHROUGH) {
+            let why = "what comes from 127.0.0.6 is on its way to the application already";
+            return Some(why.into());
         }
         if ip.is_loopback() || self.own.contains(&ip) {
-            return Some(
-                format!("{ip} is the pod itself, and its traffic to itself is not redirected")
-                    .into(),
-            );
+            let why =
+                format!("{ip} is the pod itself, and its traffic to itself is not redirected");
+            return Some(why.into());
         }
-        let is_in = |ranges: &[Cidr]| ranges.iter().any(|range| range.contains(ip));
-        let is_included = self
-            .include_outbound_ranges
-            .as_ref()
-            .is_none_or(|ranges| is_in(ranges));
-        let is_out = is_in(&self.exclude_outbound_ranges)
-            || !(self.include_outbound_ports.contains(&port) || is_included);
-        is_out.then(|| format!("the pod's annotations leave {ip} out").into())
+
+        let is_excluded = contains(&self.exclude_outbound_ranges, ip);
+        if !is_excluded && self.includes_outbound(ip, port) {
+            return None;
+        }
+        Some(format!("the pod's annotations leave {ip} out").into())
     }
+
+    fn includes_outbound(&self, ip: IpAddr, port: u16) -> bool {
+        if self.include_outbound_ports.contains(&port) {
+            return true;
+        }
+        match &self.include_outbound_ranges {
+            Some(ranges) => contains(ranges, ip),
+            None => true,
+        }
+    }
+}
+
+/// `*` stands for all, and so does an annotation that is not there.
+fn unless_all<T>(list: Option<String>, read: fn(&str) -> Vec<T>) -> Option<Vec<T>> {
+    let list = list?;
+    if list == "*" {
+        return None;
+    }
+    Some(read(&list))
+}
+
+fn contains(ranges: &[Cidr], ip: IpAddr) -> bool {
+    ranges.iter().any(|range| range.contains(ip))
 }
 
 fn parts(list: &str) -> impl Iterator<Item = &str> {
@@ -141,14 +161,19 @@ fn parts(list: &str) -> impl Iterator<Item = &str> {
 }
 
 fn ports(list: &str) -> Vec<u16> {
-    parts(list).filter_map(|port| port.parse().ok()).collect()
+    let mut ports = Vec::new();
+    for part in parts(list) {
+        ports.extend(part.parse::<u16>());
+    }
+    ports
 }
 
 fn ranges(list: &str) -> Vec<Cidr> {
-    parts(list)
-        .filter_map(|range| {
-            let (address, length) = range.split_once('/').unwrap_or((range, "128"));
-            Some(Cidr::new(address.parse().ok()?, length.parse().ok()?))
-        })
-        .collect()
+    parts(list).filter_map(range).collect()
+}
+
+/// `10.0.0.0/8`, or a lone address.
+fn range(text: &str) -> Option<Cidr> {
+    let (address, length) = text.split_once('/').unwrap_or((text, "128"));
+    Some(Cidr::new(address.parse().ok()?, length.parse().ok()?))
 }

@@ -59,12 +59,14 @@ fn connection(destination: &str) -> Connection {
     }
 }
 
-fn accept(doc: &str, side: Side, connection: &Connection) -> String {
+fn accept(doc: &str, side: TrafficDirection, connection: &Connection) -> String {
     let dump = Dump::index(doc, &[Section::Listeners]).expect("a dump");
-    match Listeners::compile(&dump).accept(side, connection, &mut Record::dropping()) {
-        Accepted::Taken(taken) => format!("{} {:?}", resource_name(taken.listener.raw), taken.how),
-        Accepted::NotCaptured(why) => why.into_owned(),
-        Accepted::NoListener => "nothing".to_owned(),
+    match Listeners::compile(&dump).accept(side, connection, &mut DecisionRecord::dropping()) {
+        ListenerOutcome::Taken(taken) => {
+            format!("{} {:?}", resource_name(taken.listener.raw), taken.how)
+        }
+        ListenerOutcome::NotCaptured(why) => why.into_owned(),
+        ListenerOutcome::NoListener => "nothing".to_owned(),
     }
 }
 
@@ -88,7 +90,11 @@ fn outbound_connections_are_handed_to_the_address_then_to_the_port() {
         ("10.1.0.9:81", "virtualOutbound Stays"),
     ] {
         assert_eq!(
-            accept(&sidecar(), Side::Outbound, &connection(destination)),
+            accept(
+                &sidecar(),
+                TrafficDirection::Outbound,
+                &connection(destination)
+            ),
             expected,
             "{destination}"
         );
@@ -124,11 +130,11 @@ fn an_ipv6_wildcard_takes_ipv4_only_when_it_says_so_and_nobody_else_does() {
     ] {
         let doc = dump(&listeners);
         assert_eq!(
-            accept(&doc, Side::Outbound, &connection("10.1.0.9:80")),
+            accept(&doc, TrafficDirection::Outbound, &connection("10.1.0.9:80")),
             "v4 80 Wildcard"
         );
         assert_eq!(
-            accept(&doc, Side::Outbound, &connection("10.1.0.9:81")),
+            accept(&doc, TrafficDirection::Outbound, &connection("10.1.0.9:81")),
             "v6 81 Wildcard"
         );
     }
@@ -150,7 +156,11 @@ fn inbound_connections_come_to_one_listener() {
         ),
     ] {
         assert_eq!(
-            accept(&sidecar(), Side::Inbound, &connection(destination)),
+            accept(
+                &sidecar(),
+                TrafficDirection::Inbound,
+                &connection(destination)
+            ),
             expected,
             "{destination}"
         );
@@ -188,7 +198,11 @@ fn what_is_not_redirected_does_not_come_to_envoy() {
         ),
     ] {
         assert_eq!(
-            accept(&sidecar(), Side::Outbound, &connection(destination)),
+            accept(
+                &sidecar(),
+                TrafficDirection::Outbound,
+                &connection(destination)
+            ),
             expected,
             "{destination}"
         );
@@ -198,7 +212,10 @@ fn what_is_not_redirected_does_not_come_to_envoy() {
         ..connection("10.1.0.5:80")
     };
     let expected = "what comes from 127.0.0.6 is on its way to the application already";
-    assert_eq!(accept(&sidecar(), Side::Outbound, &passthrough), expected);
+    assert_eq!(
+        accept(&sidecar(), TrafficDirection::Outbound, &passthrough),
+        expected
+    );
 }
 
 #[test]
@@ -210,11 +227,19 @@ fn a_gateway_takes_what_comes_to_its_ports() {
         r#","traffic_direction":"OUTBOUND""#,
     )]);
     assert_eq!(
-        accept(&gateway, Side::Inbound, &connection("10.0.0.1:8080")),
+        accept(
+            &gateway,
+            TrafficDirection::Inbound,
+            &connection("10.0.0.1:8080")
+        ),
         "0.0.0.0_8080 Bound"
     );
     assert_eq!(
-        accept(&gateway, Side::Inbound, &connection("10.0.0.1:80")),
+        accept(
+            &gateway,
+            TrafficDirection::Inbound,
+            &connection("10.0.0.1:80")
+        ),
         "nothing"
     );
 }
@@ -230,7 +255,7 @@ fn listeners_that_are_warming_or_draining_take_nothing() {
         listener("v", "0.0.0.0", 15001, r#","use_original_dst":true"#),
     );
     assert_eq!(
-        accept(&doc, Side::Outbound, &connection("10.1.0.5:80")),
+        accept(&doc, TrafficDirection::Outbound, &connection("10.1.0.5:80")),
         "v Stays"
     );
 }
@@ -241,8 +266,12 @@ fn other_listeners_of_the_port_are_named_with_their_reason() {
     let dump = Dump::index(&doc, &[Section::Listeners]).expect("a dump");
     let listeners = Listeners::compile(&dump);
     let considered = |destination: &str| -> Vec<String> {
-        let mut record = Record::keeping();
-        listeners.accept(Side::Outbound, &connection(destination), &mut record);
+        let mut record = DecisionRecord::keeping();
+        listeners.accept(
+            TrafficDirection::Outbound,
+            &connection(destination),
+            &mut record,
+        );
         record
             .considered
             .iter()
@@ -282,12 +311,14 @@ fn what_the_first_listener_saw_stays_known() {
         tls,
         ..connection("10.1.0.5:80")
     };
-    let Accepted::Taken(taken) =
-        listeners.accept(Side::Outbound, &connection, &mut Record::dropping())
-    else {
+    let ListenerOutcome::Taken(taken) = listeners.accept(
+        TrafficDirection::Outbound,
+        &connection,
+        &mut DecisionRecord::dropping(),
+    ) else {
         unreachable!("the wildcard takes it")
     };
-    assert_eq!(taken.how, How::Wildcard);
+    assert_eq!(taken.how, Arrival::Wildcard);
     assert_eq!(
         taken
             .inspect(&connection)

@@ -11,13 +11,13 @@ pub struct HeaderMatcher {
     pub name: Box<str>,
     /// Where it stands in the dump.
     pub at: usize,
-    specifier: Specifier,
+    specifier: HeaderSpecifier,
     invert_match: bool,
     treat_missing_header_as_empty: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Specifier {
+enum HeaderSpecifier {
     Present(bool),
     String(StringMatcher),
     /// "The entire request header value must represent an integer in base 10": start inclusive, end
@@ -32,7 +32,7 @@ impl HeaderMatcher {
         let mut matcher = Self {
             name: Box::default(),
             at: raw.offset(),
-            specifier: Specifier::Present(true),
+            specifier: HeaderSpecifier::Present(true),
             invert_match: false,
             treat_missing_header_as_empty: false,
         };
@@ -49,7 +49,7 @@ impl HeaderMatcher {
                 "treat_missing_header_as_empty" => {
                     matcher.treat_missing_header_as_empty = value.bool().unwrap_or_default();
                 }
-                other => matcher.specifier = Specifier::compile(other, value),
+                other => matcher.specifier = HeaderSpecifier::compile(other, value),
             }
         }
         matcher
@@ -70,7 +70,8 @@ impl HeaderMatcher {
     /// own.
     fn matches_missing(&self, request: &Request) -> Tri {
         let absent = self.matches_absent();
-        let (Specifier::Present(_), true) = (&self.specifier, self.treat_missing_header_as_empty)
+        let (HeaderSpecifier::Present(_), true) =
+            (&self.specifier, self.treat_missing_header_as_empty)
         else {
             return request.missing(&self.name).map_or(absent, Tri::Unknown);
         };
@@ -81,7 +82,7 @@ impl HeaderMatcher {
         match &self.specifier {
             // "If set to true, and the header is missing, it is treated as an empty value".
             specifier if self.treat_missing_header_as_empty => self.inverted(specifier.matches("")),
-            Specifier::Present(present) => self.inverted((!present).into()),
+            HeaderSpecifier::Present(present) => self.inverted((!present).into()),
             // "the match rule … will not match if the header is not present", inverted or not.
             _ => Tri::No,
         }
@@ -107,7 +108,7 @@ impl HeaderMatcher {
             };
             return format!("header {name} is {stated}");
         };
-        let Specifier::Present(_) = self.specifier else {
+        let HeaderSpecifier::Present(_) = self.specifier else {
             let value = values
                 .iter()
                 .find(|value| self.specifier.matches(value) == Tri::Yes)
@@ -118,7 +119,7 @@ impl HeaderMatcher {
     }
 }
 
-impl Specifier {
+impl HeaderSpecifier {
     fn compile(key: &str, value: Raw<'_>) -> Self {
         let text = value.string().unwrap_or_default();
         Self::String(match key {

@@ -1,6 +1,6 @@
 //! The path specifiers of `config.route.v3.RouteMatch`.
 
-use super::{Template, string, unmodelled};
+use super::{UriTemplate, string, unmodelled};
 use crate::Tri;
 use meshladder_text::json::Raw;
 use meshladder_text::regex::Regex;
@@ -17,7 +17,7 @@ pub enum PathMatch {
     /// `safe_regex`
     Regex(Regex),
     /// `path_match_policy` with a URI template.
-    Template(Template),
+    Template(UriTemplate),
     /// `connect_matcher`
     Connect,
     /// Another one: the fact that is missing.
@@ -42,7 +42,7 @@ impl PathMatch {
     fn policy(value: Raw<'_>) -> Self {
         let config = value.get("typed_config");
         if let Some(template) = config.and_then(|config| config.string_at("path_template")) {
-            return Self::Template(Template::compile(&template));
+            return Self::Template(UriTemplate::compile(&template));
         }
         let name = value.string_at("name").unwrap_or_default();
         Self::Unmodelled(unmodelled(&format!("the path match policy `{name}`")))

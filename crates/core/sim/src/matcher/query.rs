@@ -11,11 +11,11 @@ pub struct QueryParameterMatcher {
     pub name: Box<str>,
     /// Where it stands in the dump.
     pub at: usize,
-    specifier: Specifier,
+    specifier: QuerySpecifier,
 }
 
 #[derive(Clone, Debug)]
-enum Specifier {
+enum QuerySpecifier {
     Present(bool),
     String(StringMatcher),
     Unmodelled(Box<str>),
@@ -27,20 +27,20 @@ impl QueryParameterMatcher {
         let mut matcher = Self {
             name: Box::default(),
             at: raw.offset(),
-            specifier: Specifier::Present(true),
+            specifier: QuerySpecifier::Present(true),
         };
         for (key, value) in raw.members() {
             match &*key {
                 "name" => matcher.name = value.string().unwrap_or_default().into(),
                 "present_match" => {
-                    matcher.specifier = Specifier::Present(value.bool().unwrap_or_default())
+                    matcher.specifier = QuerySpecifier::Present(value.bool().unwrap_or_default())
                 }
                 "string_match" => {
-                    matcher.specifier = Specifier::String(StringMatcher::compile(value))
+                    matcher.specifier = QuerySpecifier::String(StringMatcher::compile(value))
                 }
                 other => {
                     let fact = unmodelled(&format!("a query parameter's `{other}`"));
-                    matcher.specifier = Specifier::Unmodelled(fact);
+                    matcher.specifier = QuerySpecifier::Unmodelled(fact);
                 }
             }
         }
@@ -51,9 +51,11 @@ impl QueryParameterMatcher {
     pub fn matches(&self, path: &str) -> Tri {
         let value = query_parameter(path, &self.name);
         match &self.specifier {
-            Specifier::Present(present) => (value.is_some() == *present).into(),
-            Specifier::String(matcher) => value.map_or(Tri::No, |value| matcher.matches(value)),
-            Specifier::Unmodelled(fact) => Tri::Unknown(fact.clone()),
+            QuerySpecifier::Present(present) => (value.is_some() == *present).into(),
+            QuerySpecifier::String(matcher) => {
+                value.map_or(Tri::No, |value| matcher.matches(value))
+            }
+            QuerySpecifier::Unmodelled(fact) => Tri::Unknown(fact.clone()),
         }
     }
 
@@ -62,7 +64,7 @@ impl QueryParameterMatcher {
         let name = &self.name;
         match (query_parameter(path, name), &self.specifier) {
             (None, _) => format!("query parameter {name} is absent"),
-            (Some(value), Specifier::String(matcher)) => {
+            (Some(value), QuerySpecifier::String(matcher)) => {
                 format!(
                     "query parameter {name} `{value}` {}",
                     matcher.verb(matcher.matches(value) == Tri::Yes)

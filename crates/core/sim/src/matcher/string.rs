@@ -8,12 +8,12 @@ use meshladder_text::regex::Regex;
 /// A compiled string matcher.
 #[derive(Clone, Debug)]
 pub struct StringMatcher {
-    pattern: Pattern,
+    pattern: StringPattern,
     ignore_case: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Pattern {
+enum StringPattern {
     Exact(Box<str>),
     Prefix(Box<str>),
     Suffix(Box<str>),
@@ -29,20 +29,22 @@ impl StringMatcher {
         for (key, value) in raw.members() {
             let text = || value.string().unwrap_or_default().into();
             match &*key {
-                "exact" => matcher.pattern = Pattern::Exact(text()),
-                "prefix" => matcher.pattern = Pattern::Prefix(text()),
-                "suffix" => matcher.pattern = Pattern::Suffix(text()),
-                "contains" => matcher.pattern = Pattern::Contains(text()),
-                "safe_regex" => matcher.pattern = Pattern::Regex(regex(value)),
+                "exact" => matcher.pattern = StringPattern::Exact(text()),
+                "prefix" => matcher.pattern = StringPattern::Prefix(text()),
+                "suffix" => matcher.pattern = StringPattern::Suffix(text()),
+                "contains" => matcher.pattern = StringPattern::Contains(text()),
+                "safe_regex" => matcher.pattern = StringPattern::Regex(regex(value)),
                 "ignore_case" => matcher.ignore_case = value.bool().unwrap_or_default(),
                 "custom" => {
                     let name = value.string_at("name").unwrap_or_default();
-                    matcher.pattern =
-                        Pattern::Unmodelled(unmodelled(&format!("the string matcher `{name}`")));
+                    matcher.pattern = StringPattern::Unmodelled(unmodelled(&format!(
+                        "the string matcher `{name}`"
+                    )));
                 }
                 other => {
-                    matcher.pattern =
-                        Pattern::Unmodelled(unmodelled(&format!("a string matcher's `{other}`")))
+                    matcher.pattern = StringPattern::Unmodelled(unmodelled(&format!(
+                        "a string matcher's `{other}`"
+                    )))
                 }
             }
         }
@@ -52,7 +54,7 @@ impl StringMatcher {
     /// Equality.
     pub fn exact(text: &str) -> Self {
         Self {
-            pattern: Pattern::Exact(text.into()),
+            pattern: StringPattern::Exact(text.into()),
             ignore_case: false,
         }
     }
@@ -60,7 +62,7 @@ impl StringMatcher {
     /// A prefix.
     pub fn prefix(text: &str) -> Self {
         Self {
-            pattern: Pattern::Prefix(text.into()),
+            pattern: StringPattern::Prefix(text.into()),
             ignore_case: false,
         }
     }
@@ -68,7 +70,7 @@ impl StringMatcher {
     /// A suffix.
     pub fn suffix(text: &str) -> Self {
         Self {
-            pattern: Pattern::Suffix(text.into()),
+            pattern: StringPattern::Suffix(text.into()),
             ignore_case: false,
         }
     }
@@ -76,7 +78,7 @@ impl StringMatcher {
     /// Some text inside.
     pub fn contains(text: &str) -> Self {
         Self {
-            pattern: Pattern::Contains(text.into()),
+            pattern: StringPattern::Contains(text.into()),
             ignore_case: false,
         }
     }
@@ -84,21 +86,21 @@ impl StringMatcher {
     /// A regular expression for the whole value.
     pub fn regex(pattern: &str) -> Self {
         Self {
-            pattern: Pattern::Regex(Regex::full(pattern)),
+            pattern: StringPattern::Regex(Regex::full(pattern)),
             ignore_case: false,
         }
     }
 
     pub(super) fn of_regex(regex: Regex) -> Self {
         Self {
-            pattern: Pattern::Regex(regex),
+            pattern: StringPattern::Regex(regex),
             ignore_case: false,
         }
     }
 
     pub(super) fn unmodelled(what: &str) -> Self {
         Self {
-            pattern: Pattern::Unmodelled(unmodelled(what)),
+            pattern: StringPattern::Unmodelled(unmodelled(what)),
             ignore_case: false,
         }
     }
@@ -114,26 +116,26 @@ impl StringMatcher {
     pub fn matches(&self, value: &str) -> Tri {
         let (bytes, same) = (value.as_bytes(), self.ignore_case);
         match &self.pattern {
-            Pattern::Exact(text) => equal(bytes, text.as_bytes(), same).into(),
-            Pattern::Prefix(text) => starts_with(bytes, text.as_bytes(), same).into(),
-            Pattern::Suffix(text) => ends_with(bytes, text.as_bytes(), same).into(),
-            Pattern::Contains(text) => contains(bytes, text.as_bytes(), same).into(),
-            Pattern::Regex(regex) => regex.matches(value),
-            Pattern::Unmodelled(fact) => Tri::Unknown(fact.clone()),
+            StringPattern::Exact(text) => equal(bytes, text.as_bytes(), same).into(),
+            StringPattern::Prefix(text) => starts_with(bytes, text.as_bytes(), same).into(),
+            StringPattern::Suffix(text) => ends_with(bytes, text.as_bytes(), same).into(),
+            StringPattern::Contains(text) => contains(bytes, text.as_bytes(), same).into(),
+            StringPattern::Regex(regex) => regex.matches(value),
+            StringPattern::Unmodelled(fact) => Tri::Unknown(fact.clone()),
         }
     }
 
     /// What the value does, in words: ``starts with `/api` ``, ``is not `v1` ``.
     pub fn verb(&self, matches: bool) -> String {
         let (yes, no, text) = match &self.pattern {
-            Pattern::Exact(text) => ("is", "is not", &**text),
-            Pattern::Prefix(text) => ("starts with", "does not start with", &**text),
-            Pattern::Suffix(text) => ("ends with", "does not end with", &**text),
-            Pattern::Contains(text) => ("contains", "does not contain", &**text),
-            Pattern::Regex(regex) => ("matches", "does not match", regex.pattern()),
-            Pattern::Unmodelled(fact) => return fact.to_string(),
+            StringPattern::Exact(text) => ("is", "is not", &**text),
+            StringPattern::Prefix(text) => ("starts with", "does not start with", &**text),
+            StringPattern::Suffix(text) => ("ends with", "does not end with", &**text),
+            StringPattern::Contains(text) => ("contains", "does not contain", &**text),
+            StringPattern::Regex(regex) => ("matches", "does not match", regex.pattern()),
+            StringPattern::Unmodelled(fact) => return fact.to_string(),
         };
-        let case = if self.ignore_case && !matches!(self.pattern, Pattern::Regex(_)) {
+        let case = if self.ignore_case && !matches!(self.pattern, StringPattern::Regex(_)) {
             " in any case"
         } else {
             ""

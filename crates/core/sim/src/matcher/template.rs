@@ -5,7 +5,7 @@ use meshladder_text::regex::Regex;
 
 /// A compiled template.
 #[derive(Clone, Debug)]
-pub struct Template {
+pub struct UriTemplate {
     source: Box<str>,
     regex: Result<Regex, Box<str>>,
 }
@@ -13,7 +13,7 @@ pub struct Template {
 /// The characters of a segment, as a class has them: RFC 3986's `pchar`.
 const SEGMENT: &str = r"a-zA-Z0-9-._~%!$&'()*+,;:@=";
 
-impl Template {
+impl UriTemplate {
     /// Compiles a template.
     pub fn compile(source: &str) -> Self {
         let regex = pattern(source).map(|pattern| Regex::full(&pattern));

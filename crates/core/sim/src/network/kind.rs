@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::Branch;
+use super::TcpBranch;
+use crate::message;
 use meshladder_text::json::Raw;
 
 /// What a network filter does.
 #[derive(Debug)]
-pub enum Kind<'a> {
+pub enum NetworkFilterKind<'a> {
     /// It takes the connection for HTTP.
     HttpConnectionManager,
     /// It forwards the connection.
@@ -28,7 +29,15 @@ pub enum Kind<'a> {
 /// `envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy`
 #[derive(Debug, Default)]
 pub struct TcpProxy<'a> {
-    clusters: Vec<(Cow<'a, str>, u64, usize)>,
+    clusters: Vec<ProxyCluster<'a>>,
+}
+
+/// A cluster that a `TcpProxy` names.
+#[derive(Debug)]
+struct ProxyCluster<'a> {
+    name: Cow<'a, str>,
+    weight: u64,
+    at: usize,
 }
 
 /// Proxies for one protocol that stand before `tcp_proxy`, and Istio's own.
@@ -49,21 +58,17 @@ pub(super) fn typed(config: Option<Raw<'_>>) -> (Cow<'_, str>, Option<Raw<'_>>) 
     let Some(raw) = config else {
         return (Cow::default(), None);
     };
-    let url = raw.string_at("@type").unwrap_or_default();
+    let url = message::text(raw, "@type");
     if url.ends_with(".TypedStruct") {
-        return (
-            raw.string_at("type_url").unwrap_or_default(),
-            raw.get("value"),
-        );
+        return (message::text(raw, "type_url"), raw.get("value"));
     }
     (url, config)
 }
 
-impl<'a> Kind<'a> {
+impl<'a> NetworkFilterKind<'a> {
     pub(super) fn of(url: &str, name: &str, config: Option<Raw<'a>>) -> Self {
-        let message = url
-            .strip_prefix("type.googleapis.com/envoy.extensions.filters.network.")
-            .unwrap_or_default();
+        const TYPE: &str = "type.googleapis.com/envoy.extensions.filters.network.";
+        let message = url.strip_prefix(TYPE).unwrap_or_default();
         match message.split('.').next().unwrap_or_default() {
             "http_connection_manager" => Self::HttpConnectionManager,
             "tcp_proxy" => Self::TcpProxy(config.map(TcpProxy::read).unwrap_or_default()),
@@ -71,12 +76,7 @@ impl<'a> Kind<'a> {
             "sni_cluster" => Self::SniCluster,
             "direct_response" => Self::Answers,
             "mysql_proxy" | "mongo_proxy" | "postgres_proxy" | "zookeeper_proxy" => Self::Observes,
-            // Only this object of the filter state changes where a connection goes.
-            "set_filter_state"
-                if config.is_none_or(|c| !c.text().contains("envoy.tcp_proxy.cluster")) =>
-            {
-                Self::Observes
-            }
+            "set_filter_state" if !sets_cluster(config) => Self::Observes,
             "" if OBSERVERS.contains(&name) => Self::Observes,
             _ => Self::Unmodelled,
         }
@@ -87,46 +87,58 @@ impl<'a> TcpProxy<'a> {
     fn read(config: Raw<'a>) -> Self {
         let mut clusters = Vec::new();
         if let Some(cluster) = config.get("cluster") {
-            clusters.push((cluster.string().unwrap_or_default(), 1, cluster.offset()));
+            clusters.push(ProxyCluster {
+                name: cluster.string().unwrap_or_default(),
+                weight: 1,
+                at: cluster.offset(),
+            });
         }
-        for entry in config
-            .get("weighted_clusters")
-            .into_iter()
-            .flat_map(|weighted| weighted.list("clusters"))
-        {
-            let weight = entry.get("weight").and_then(Raw::number).unwrap_or(0);
-            clusters.push((
-                entry.string_at("name").unwrap_or_default(),
-                weight,
-                entry.offset(),
-            ));
+
+        if let Some(weighted) = config.get("weighted_clusters") {
+            for entry in weighted.list("clusters") {
+                clusters.push(ProxyCluster {
+                    name: message::text(entry, "name"),
+                    weight: message::number(entry, "weight"),
+                    at: entry.offset(),
+                });
+            }
         }
         Self { clusters }
     }
 
     /// The clusters with their shares; a cluster that an earlier filter has set comes before those
     /// of the configuration.
-    pub(super) fn branches<'c>(&'c self, set: Option<&'c str>) -> Vec<Branch<'c>> {
+    pub(super) fn branches<'c>(&'c self, set: Option<&'c str>) -> Vec<TcpBranch<'c>> {
         if let Some(cluster) = set {
-            let at = self.clusters.first().map_or(0, |(.., at)| *at);
-            return vec![Branch {
+            return vec![TcpBranch {
                 cluster: cluster.into(),
                 weight: 1,
                 total: 1,
-                at,
+                at: self.clusters.first().map_or(0, |first| first.at),
             }];
         }
-        let total = self.clusters.iter().map(|(_, weight, _)| weight).sum();
-        let branch = |(cluster, weight, at): &'c (Cow<'a, str>, u64, usize)| Branch {
-            cluster: Cow::Borrowed(&**cluster),
-            weight: *weight,
-            total,
-            at: *at,
-        };
-        self.clusters
-            .iter()
-            .filter(|(_, weight, _)| *weight > 0)
-            .map(branch)
-            .collect()
+
+        let total = self.clusters.iter().map(|cluster| cluster.weight).sum();
+        let mut branches = Vec::new();
+        for cluster in &self.clusters {
+            if cluster.weight == 0 {
+                continue;
+            }
+            branches.push(TcpBranch {
+                cluster: Cow::Borrowed(&*cluster.name),
+                weight: cluster.weight,
+                total,
+                at: cluster.at,
+            });
+        }
+        branches
+    }
+}
+
+/// Only this object of the filter state changes where a connection goes.
+fn sets_cluster(set_filter_state: Option<Raw<'_>>) -> bool {
+    match set_filter_state {
+        Some(config) => config.text().contains("envoy.tcp_proxy.cluster"),
+        None => false,
     }
 }

@@ -16,9 +16,13 @@ fn tcp_proxy() -> String {
 fn evaluate(filters: &[String], server_name: &str, allows: &Tri) -> String {
     let doc = format!(r#"{{"filters":[{}]}}"#, filters.join(","));
     let compiled = NetworkFilters::compile(Raw::of(&doc).expect("JSON"));
-    match compiled.evaluate(server_name, |_| allows.clone(), &mut Record::dropping()) {
-        Outcome::Http(_) => "http".to_owned(),
-        Outcome::Tcp(tcp) => {
+    match compiled.evaluate(
+        server_name,
+        |_| allows.clone(),
+        &mut DecisionRecord::dropping(),
+    ) {
+        NetworkOutcome::Http(_) => "http".to_owned(),
+        NetworkOutcome::Tcp(tcp) => {
             let branches: Vec<_> = tcp
                 .branches
                 .iter()
@@ -27,10 +31,10 @@ fn evaluate(filters: &[String], server_name: &str, allows: &Tri) -> String {
             let denied = tcp.denied.map_or("", |_| ", denied");
             format!("{}{denied}", branches.join(", "))
         }
-        Outcome::Answered(_) => "answered".to_owned(),
-        Outcome::Denied(filter) => format!("denied by {}", filter.name),
-        Outcome::Nothing => "nothing".to_owned(),
-        Outcome::Undecided(fact) => format!("undecided: {fact}"),
+        NetworkOutcome::Answered(_) => "answered".to_owned(),
+        NetworkOutcome::Denied(filter) => format!("denied by {}", filter.name),
+        NetworkOutcome::Nothing => "nothing".to_owned(),
+        NetworkOutcome::Undecided(fact) => format!("undecided: {fact}"),
     }
 }
 

@@ -3,10 +3,10 @@ use crate::request::tests::get as request;
 
 /// Host and path as matchers see them, or code, details and location of the answer.
 fn enter(manager: &str, authority: &str, path: &str) -> (String, String) {
-    let manager = BeforeRouting::compile(Raw::of(manager).expect("JSON"), &Runtime::default());
+    let manager = RequestPreparation::compile(Raw::of(manager).expect("JSON"), &Runtime::default());
     match manager.enter(&request(authority, path)) {
-        Entered::Request(request) => (request.authority.clone(), request.path.clone()),
-        Entered::Answered { answer, location } => (
+        PreparedRequest::Request(request) => (request.authority.clone(), request.path.clone()),
+        PreparedRequest::Answered { answer, location } => (
             format!("{} {}", answer.code, answer.details),
             location.unwrap_or_default(),
         ),
@@ -117,9 +117,9 @@ fn hosts_lose_dot_and_port_when_told() {
 fn istio_lets_fragments_in_and_cuts_them_off() {
     let bootstrap = r#"{"layered_runtime": {"layers": [{"static_layer": {"envoy.reloadable_features.http_reject_path_with_fragment": false}}]}}"#;
     let runtime = Runtime::compile(Raw::of(bootstrap).expect("JSON"));
-    let manager = BeforeRouting::compile(Raw::of("{}").expect("JSON"), &runtime);
+    let manager = RequestPreparation::compile(Raw::of("{}").expect("JSON"), &runtime);
     let request = request("a", "/a?b#c");
-    let Entered::Request(entered) = manager.enter(&request) else {
+    let PreparedRequest::Request(entered) = manager.enter(&request) else {
         panic!("it was answered")
     };
     assert_eq!(entered.path, "/a?b");
@@ -130,10 +130,11 @@ fn http_10_is_let_in_only_when_told() {
     let mut request = request("", "/");
     request.connection.plain_http = Some("http/1.0");
     let enter = |manager: &str| {
-        let manager = BeforeRouting::compile(Raw::of(manager).expect("JSON"), &Runtime::default());
+        let manager =
+            RequestPreparation::compile(Raw::of(manager).expect("JSON"), &Runtime::default());
         match manager.enter(&request) {
-            Entered::Request(request) => request.authority.clone(),
-            Entered::Answered { answer, .. } => answer.details,
+            PreparedRequest::Request(request) => request.authority.clone(),
+            PreparedRequest::Answered { answer, .. } => answer.details,
         }
     };
     assert_eq!(enter("{}"), "low_version");
@@ -144,7 +145,8 @@ fn http_10_is_let_in_only_when_told() {
 #[test]
 fn headers_are_joined_and_taken_away_as_envoy_was_seen_to_do() {
     let after = |manager: &str, headers: &[(&str, &str)]| {
-        let manager = BeforeRouting::compile(Raw::of(manager).expect("JSON"), &Runtime::default());
+        let manager =
+            RequestPreparation::compile(Raw::of(manager).expect("JSON"), &Runtime::default());
         let headers = headers
             .iter()
             .map(|&(name, value)| (name.to_owned(), value.to_owned()))
@@ -153,7 +155,7 @@ fn headers_are_joined_and_taken_away_as_envoy_was_seen_to_do() {
             headers,
             ..request("a", "/")
         };
-        let Entered::Request(entered) = manager.enter(&request) else {
+        let PreparedRequest::Request(entered) = manager.enter(&request) else {
             panic!("it was answered")
         };
         entered

@@ -5,22 +5,22 @@ use std::ops::Range;
 
 use super::metadata::MetadataMatcher;
 use crate::matcher::{
-    HeaderMatcher, StringMatcher, Template, unmodelled, without_query_and_fragment,
+    HeaderMatcher, StringMatcher, UriTemplate, unmodelled, without_query_and_fragment,
 };
-use crate::state::{Caller, Remote};
-use crate::{State, Tri};
+use crate::state::{Peer, RemoteAddress};
+use crate::{RequestState, Tri};
 use meshladder_text::cidr::Cidr;
 use meshladder_text::json::Raw;
 
 /// A compiled leaf.
 #[derive(Clone, Debug)]
-pub enum Condition {
+pub enum RbacCondition {
     /// `header`
     Header(HeaderMatcher),
     /// `url_path`: the path without its query.
     UrlPath(StringMatcher),
     /// `uri_template`
-    UriTemplate(Template),
+    UriTemplate(UriTemplate),
     /// `destination_ip`: where the client wanted to go.
     DestinationIp(Cidr),
     /// `destination_port`, `destination_port_range`: the end is not part of it.
@@ -46,7 +46,7 @@ pub enum Condition {
 /// Where a waypoint and an HBONE listener keep the caller's identity.
 const PEER_PRINCIPAL: &str = "io.istio.peer_principal";
 
-impl Condition {
+impl RbacCondition {
     /// Compiles a leaf of a `Permission`.
     pub(super) fn permission(key: &str, value: Raw<'_>) -> Self {
         match key {
@@ -64,7 +64,7 @@ impl Condition {
                 .at(["typed_config", "path_template"])
                 .and_then(Raw::string)
             {
-                Some(template) => Self::UriTemplate(Template::compile(&template)),
+                Some(template) => Self::UriTemplate(UriTemplate::compile(&template)),
                 None => Self::unmodelled(key, value),
             },
             _ => Self::of_both(key, value),
@@ -111,7 +111,7 @@ impl Condition {
     }
 
     /// Whether it holds.
-    pub(super) fn matches(&self, state: &State<'_>) -> Tri {
+    pub(super) fn matches(&self, state: &RequestState<'_>) -> Tri {
         let connection = &state.request.connection;
         match self {
             Self::Header(matcher) => header(matcher, state),
@@ -138,7 +138,7 @@ impl Condition {
     }
 
     /// What decided, in words.
-    pub(super) fn why(&self, state: &State<'_>) -> String {
+    pub(super) fn why(&self, state: &RequestState<'_>) -> String {
         let connection = &state.request.connection;
         let holds = self.matches(state) == Tri::Yes;
         let in_range = |what: &str, ip: IpAddr, range: &Cidr| {
@@ -197,7 +197,7 @@ impl Condition {
     }
 
     /// The address of the client that is looked at.
-    fn address(&self, state: &State<'_>) -> Remote {
+    fn address(&self, state: &RequestState<'_>) -> RemoteAddress {
         match self {
             Self::SourceIp(_) => state
                 .request
@@ -222,9 +222,9 @@ fn not(holds: bool) -> &'static str {
     if holds { "" } else { "not " }
 }
 
-fn cidr(value: Raw<'_>, condition: fn(Cidr) -> Condition) -> Condition {
+fn cidr(value: Raw<'_>, condition: fn(Cidr) -> RbacCondition) -> RbacCondition {
     Cidr::read(value).map_or_else(
-        || Condition::Unmodelled("an address range that is none".into()),
+        || RbacCondition::Unmodelled("an address range that is none".into()),
         condition,
     )
 }
@@ -237,7 +237,7 @@ fn number(value: Raw<'_>) -> u32 {
 }
 
 /// Without HTTP there is an empty header map: every header is missing, the pseudo headers too.
-fn header(matcher: &HeaderMatcher, state: &State<'_>) -> Tri {
+fn header(matcher: &HeaderMatcher, state: &RequestState<'_>) -> Tri {
     if state.is_http {
         return matcher.matches(&state.request);
     }
@@ -246,7 +246,7 @@ fn header(matcher: &HeaderMatcher, state: &State<'_>) -> Tri {
     nameless.matches(&state.request)
 }
 
-fn server_name<'s>(state: &'s State<'_>) -> &'s str {
+fn server_name<'s>(state: &'s RequestState<'_>) -> &'s str {
     state
         .request
         .connection
@@ -256,7 +256,7 @@ fn server_name<'s>(state: &'s State<'_>) -> &'s str {
         .unwrap_or_default()
 }
 
-fn within(range: Cidr, address: &Remote) -> Tri {
+fn within(range: Cidr, address: &RemoteAddress) -> Tri {
     match address {
         Ok(ip) => range.contains(*ip).into(),
         Err(fact) => Tri::Unknown(fact.clone()),
@@ -267,12 +267,12 @@ const IDENTITY: &str = "the caller's identity";
 
 /// "name is tried on all URI SANs, then DNS SANs, then subject": the last is empty in certificates
 /// of a mesh.
-fn authenticated(name: Option<&StringMatcher>, caller: &Caller) -> Tri {
+fn authenticated(name: Option<&StringMatcher>, caller: &Peer) -> Tri {
     match (caller, name) {
-        (Caller::Plain, _) => Tri::No,
-        (Caller::Unknown, _) => Tri::unknown(IDENTITY),
-        (Caller::Tls(_), None) => Tri::Yes,
-        (Caller::Tls(peers), Some(name)) => Tri::any(
+        (Peer::Plain, _) => Tri::No,
+        (Peer::Unknown, _) => Tri::unknown(IDENTITY),
+        (Peer::Tls(_), None) => Tri::Yes,
+        (Peer::Tls(peers), Some(name)) => Tri::any(
             peers
                 .iter()
                 .map(String::as_str)
@@ -282,15 +282,15 @@ fn authenticated(name: Option<&StringMatcher>, caller: &Caller) -> Tri {
     }
 }
 
-fn why_authenticated(name: Option<&StringMatcher>, caller: &Caller) -> String {
+fn why_authenticated(name: Option<&StringMatcher>, caller: &Peer) -> String {
     match (caller, name) {
-        (Caller::Plain, None) => "there is no principal: the connection is plain text".to_owned(),
-        (Caller::Plain, Some(name)) => {
+        (Peer::Plain, None) => "there is no principal: the connection is plain text".to_owned(),
+        (Peer::Plain, Some(name)) => {
             format!("principal, which plain text has not, {}", name.verb(false))
         }
-        (Caller::Unknown, _) => IDENTITY.to_owned(),
-        (Caller::Tls(_), None) => "the connection is TLS".to_owned(),
-        (Caller::Tls(peers), Some(name)) => {
+        (Peer::Unknown, _) => IDENTITY.to_owned(),
+        (Peer::Tls(_), None) => "the connection is TLS".to_owned(),
+        (Peer::Tls(peers), Some(name)) => {
             let matching = peers.iter().find(|peer| name.matches(peer) == Tri::Yes);
             let peer = matching.or(peers.first()).map_or("", String::as_str);
             format!("principal `{peer}` {}", name.verb(matching.is_some()))
@@ -298,16 +298,16 @@ fn why_authenticated(name: Option<&StringMatcher>, caller: &Caller) -> String {
     }
 }
 
-fn filter_state(key: &str, matcher: &StringMatcher, state: &State<'_>) -> Tri {
+fn filter_state(key: &str, matcher: &StringMatcher, state: &RequestState<'_>) -> Tri {
     match filter_state_value(key, state) {
         Some(value) => matcher.matches(value),
         None if key != PEER_PRINCIPAL => Tri::unknown(format!("the filter state {key}")),
-        None if state.caller == Caller::Unknown => Tri::unknown(IDENTITY),
+        None if state.caller == Peer::Unknown => Tri::unknown(IDENTITY),
         None => Tri::No,
     }
 }
 
-fn filter_state_value<'s>(key: &str, state: &'s State<'_>) -> Option<&'s str> {
+fn filter_state_value<'s>(key: &str, state: &'s RequestState<'_>) -> Option<&'s str> {
     let set = state
         .filter_state
         .iter()
@@ -315,7 +315,7 @@ fn filter_state_value<'s>(key: &str, state: &'s State<'_>) -> Option<&'s str> {
         .find(|(k, _)| k == key)
         .map(|(_, value)| &**value);
     set.or_else(|| match &state.caller {
-        Caller::Tls(peers) if key == PEER_PRINCIPAL => peers.first().map(String::as_str),
+        Peer::Tls(peers) if key == PEER_PRINCIPAL => peers.first().map(String::as_str),
         _ => None,
     })
 }

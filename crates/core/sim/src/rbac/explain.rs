@@ -1,14 +1,17 @@
 //! Why a rule does not hold, in as few conditions as can be.
 
-use super::rule::Rule;
-use crate::{State, Tri};
+use super::rule::RbacRule;
+use crate::{RequestState, Tri};
 
 /// The failing conditions of the alternative that has the fewest; nothing when one of them holds.
-pub(super) fn of_alternatives(rules: &[Rule], state: &State<'_>) -> Vec<String> {
-    if Rule::any(rules, state) == Tri::Yes {
+pub(super) fn of_alternatives(rules: &[RbacRule], state: &RequestState<'_>) -> Vec<String> {
+    if RbacRule::any(rules, state) == Tri::Yes {
         return Vec::new();
     }
-    if rules.iter().all(|rule| matches!(rule, Rule::Condition(_))) {
+    if rules
+        .iter()
+        .all(|rule| matches!(rule, RbacRule::Condition(_)))
+    {
         let whys = rules
             .iter()
             .flat_map(|rule| failures(rule, state))
@@ -22,37 +25,37 @@ pub(super) fn of_alternatives(rules: &[Rule], state: &State<'_>) -> Vec<String> 
         .unwrap_or_default()
 }
 
-fn failures(rule: &Rule, state: &State<'_>) -> Vec<String> {
+fn failures(rule: &RbacRule, state: &RequestState<'_>) -> Vec<String> {
     match rule {
-        Rule::And(rules) => {
+        RbacRule::And(rules) => {
             let failing = rules.iter().filter(|rule| rule.matches(state) != Tri::Yes);
             failing.flat_map(|rule| failures(rule, state)).collect()
         }
-        Rule::Or(rules) => of_alternatives(rules, state),
-        Rule::Not(rule) => vec![format!("{}, which is excluded", successes(rule, state))],
-        Rule::Any => Vec::new(),
-        Rule::Condition(condition) => vec![condition.why(state)],
+        RbacRule::Or(rules) => of_alternatives(rules, state),
+        RbacRule::Not(rule) => vec![format!("{}, which is excluded", successes(rule, state))],
+        RbacRule::Any => Vec::new(),
+        RbacRule::Condition(condition) => vec![condition.why(state)],
     }
 }
 
 /// Why a rule holds.
-fn successes(rule: &Rule, state: &State<'_>) -> String {
+fn successes(rule: &RbacRule, state: &RequestState<'_>) -> String {
     match rule {
-        Rule::And(rules) => rules
+        RbacRule::And(rules) => rules
             .iter()
             .map(|rule| successes(rule, state))
             .collect::<Vec<_>>()
             .join(" and "),
-        Rule::Or(rules) => {
+        RbacRule::Or(rules) => {
             let holds = rules
                 .iter()
                 .find(|rule| rule.matches(state) == Tri::Yes)
                 .or(rules.first());
             holds.map_or_else(String::new, |rule| successes(rule, state))
         }
-        Rule::Not(rule) => failures(rule, state).join(" and "),
-        Rule::Any => "everything matches".to_owned(),
-        Rule::Condition(condition) => condition.why(state),
+        RbacRule::Not(rule) => failures(rule, state).join(" and "),
+        RbacRule::Any => "everything matches".to_owned(),
+        RbacRule::Condition(condition) => condition.why(state),
     }
 }
 

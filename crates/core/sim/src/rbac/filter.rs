@@ -1,8 +1,8 @@
 //! `envoy.filters.http.rbac` and `envoy.filters.network.rbac`.
 
-use super::{Action, Decision, Rbac, details};
-use crate::state::Known;
-use crate::{Record, State, Tri};
+use super::{Rbac, RbacAction, RbacDecision, details};
+use crate::state::MetadataEntry;
+use crate::{DecisionRecord, RequestState, Tri};
 use meshladder_text::json::Raw;
 use meshladder_text::tree::{Node, Span, Value};
 
@@ -26,30 +26,30 @@ pub struct RbacPerRoute(pub Option<RbacFilter>);
 
 /// What the filter does with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RbacOutcome {
     /// What the rules decide; none when there are none.
-    pub enforced: Option<Decision>,
+    pub enforced: Option<RbacDecision>,
     /// What the shadow rules would decide.
-    pub shadow: Option<Decision>,
+    pub shadow: Option<RbacDecision>,
 }
 
-impl Outcome {
+impl RbacOutcome {
     /// Whether the request passes.
     pub fn passes(&self) -> Tri {
         match &self.enforced {
-            Some(Decision::Denied { .. }) => Tri::No,
-            Some(Decision::Undecided { fact }) => Tri::Unknown(fact.clone()),
-            Some(Decision::Allowed { .. }) | None => Tri::Yes,
+            Some(RbacDecision::Denied { .. }) => Tri::No,
+            Some(RbacDecision::Undecided { fact }) => Tri::Unknown(fact.clone()),
+            Some(RbacDecision::Allowed { .. }) | None => Tri::Yes,
         }
     }
 
     /// The policy that decided what is enforced, when one matched.
     pub fn policy(&self) -> Option<&str> {
         match &self.enforced {
-            Some(Decision::Allowed { policy } | Decision::Denied { policy, .. }) => {
+            Some(RbacDecision::Allowed { policy } | RbacDecision::Denied { policy, .. }) => {
                 policy.as_deref()
             }
-            Some(Decision::Undecided { .. }) | None => None,
+            Some(RbacDecision::Undecided { .. }) | None => None,
         }
     }
 
@@ -57,7 +57,7 @@ impl Outcome {
     /// `%CONNECTION_TERMINATION_DETAILS%`.
     pub fn details(&self) -> Option<String> {
         match &self.enforced {
-            Some(Decision::Denied { policy, .. }) => Some(details(policy.as_deref())),
+            Some(RbacDecision::Denied { policy, .. }) => Some(details(policy.as_deref())),
             _ => None,
         }
     }
@@ -110,45 +110,49 @@ impl RbacFilter {
 
     /// What the filter does with a request. What the shadow rules find goes into the state's
     /// metadata.
-    pub fn evaluate(&self, state: &mut State<'_>, record: &mut Record) -> Outcome {
+    pub fn evaluate(
+        &self,
+        state: &mut RequestState<'_>,
+        record: &mut DecisionRecord,
+    ) -> RbacOutcome {
         let shadow = self.shadow_rules.as_ref().map(|rules| {
-            let decision = rules.evaluate(state, &mut Record::dropping());
+            let decision = rules.evaluate(state, &mut DecisionRecord::dropping());
             note(state, &self.shadow_rules_stat_prefix, "shadow", &decision);
             decision
         });
         let enforced = self.rules.as_ref().map(|rules| {
             let decision = rules.evaluate(state, record);
             note(state, &self.rules_stat_prefix, "enforced", &decision);
-            if rules.action == Action::Log {
+            if rules.action == RbacAction::Log {
                 hint(state, &decision);
             }
             decision
         });
-        Outcome { enforced, shadow }
+        RbacOutcome { enforced, shadow }
     }
 }
 
 /// Keys `<prefix>shadow_engine_result` (`allowed` or `denied`) and
 /// `<prefix>shadow_effective_policy_id`, the latter only when a policy matched; the same for what
 /// is enforced.
-fn note(state: &mut State<'_>, prefix: &str, engine: &str, decision: &Decision) {
+fn note(state: &mut RequestState<'_>, prefix: &str, engine: &str, decision: &RbacDecision) {
     let namespace = if state.is_http {
         "envoy.filters.http.rbac"
     } else {
         "envoy.filters.network.rbac"
     };
     let (result, policy) = match decision {
-        Decision::Allowed { policy } => (text("allowed"), policy.as_deref().map(text)),
-        Decision::Denied {
+        RbacDecision::Allowed { policy } => (text("allowed"), policy.as_deref().map(text)),
+        RbacDecision::Denied {
             policy,
             unless: None,
         } => (text("denied"), policy.as_deref().map(text)),
-        Decision::Denied {
+        RbacDecision::Denied {
             unless: Some((_, fact)),
             ..
-        } => (text("denied"), Some(Known::Unknown(fact.clone()))),
-        Decision::Undecided { fact } => {
-            let unknown = || Known::Unknown(fact.clone());
+        } => (text("denied"), Some(MetadataEntry::Unknown(fact.clone()))),
+        RbacDecision::Undecided { fact } => {
+            let unknown = || MetadataEntry::Unknown(fact.clone());
             (unknown(), Some(unknown()))
         }
     };
@@ -166,19 +170,21 @@ fn note(state: &mut State<'_>, prefix: &str, engine: &str, decision: &Decision) 
     }
 }
 
-fn hint(state: &mut State<'_>, decision: &Decision) {
-    let matched = matches!(decision, Decision::Allowed { policy: Some(_) });
+fn hint(state: &mut RequestState<'_>, decision: &RbacDecision) {
+    let matched = matches!(decision, RbacDecision::Allowed { policy: Some(_) });
     let hint = Node {
         value: Value::Bool(matched),
         span: Span::default(),
     };
-    state
-        .metadata
-        .set("envoy.common", "access_log_hint", Known::Value(hint));
+    state.metadata.set(
+        "envoy.common",
+        "access_log_hint",
+        MetadataEntry::Value(hint),
+    );
 }
 
-fn text(text: &str) -> Known {
-    Known::Value(Node {
+fn text(text: &str) -> MetadataEntry {
+    MetadataEntry::Value(Node {
         value: Value::String(text.into()),
         span: Span::default(),
     })

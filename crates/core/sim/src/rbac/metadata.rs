@@ -1,8 +1,8 @@
 //! `type.matcher.v3.MetadataMatcher` and `ValueMatcher`.
 
 use crate::matcher::{StringMatcher, unmodelled};
-use crate::state::Found;
-use crate::{State, Tri};
+use crate::state::MetadataLookup;
+use crate::{RequestState, Tri};
 use meshladder_text::json::Raw;
 use meshladder_text::tree::{Node, Value};
 
@@ -82,7 +82,7 @@ impl MetadataMatcher {
     }
 
     /// Whether what is in the metadata matches.
-    pub fn matches(&self, state: &State<'_>) -> Tri {
+    pub fn matches(&self, state: &RequestState<'_>) -> Tri {
         let matched = match (self.of_route, state.route) {
             (false, _) => self.matches_request(state),
             (true, Some(route)) => self.matches_route(route),
@@ -96,7 +96,7 @@ impl MetadataMatcher {
         }
     }
 
-    fn matches_request(&self, state: &State<'_>) -> Tri {
+    fn matches_request(&self, state: &RequestState<'_>) -> Tri {
         // Filters for other protocols write down what they read; that is not modelled.
         if !state.is_http && self.namespace.starts_with("envoy.filters.network.") {
             return Tri::unknown(format!(
@@ -105,11 +105,11 @@ impl MetadataMatcher {
             ));
         }
         match state.metadata.find(&self.namespace, &self.path) {
-            Found::Absent => self.value.matches(None),
-            Found::Value(value) => self.value.matches(Some(value)),
-            Found::Claim(values) => self.value.matches_claim(&values),
-            Found::Object => self.value.matches(Some(&Value::Object(Box::default()))),
-            Found::Unknown(fact) => Tri::unknown(fact),
+            MetadataLookup::Absent => self.value.matches(None),
+            MetadataLookup::Value(value) => self.value.matches(Some(value)),
+            MetadataLookup::Claim(values) => self.value.matches_claim(&values),
+            MetadataLookup::Object => self.value.matches(Some(&Value::Object(Box::default()))),
+            MetadataLookup::Unknown(fact) => Tri::unknown(fact),
         }
     }
 
@@ -123,7 +123,7 @@ impl MetadataMatcher {
     }
 
     /// What decided, in words: ``the claim groups `a` is not `admin` ``.
-    pub(crate) fn why(&self, state: &State<'_>) -> String {
+    pub(crate) fn why(&self, state: &RequestState<'_>) -> String {
         let path = self.path.iter().map(|key| &**key).collect::<Vec<_>>();
         let name = match path.as_slice() {
             ["payload", claim @ ..] if self.namespace.ends_with("jwt_authn") => {
@@ -137,10 +137,14 @@ impl MetadataMatcher {
             self.of_route,
             state.metadata.find(&self.namespace, &self.path),
         ) {
-            (false, Found::Absent) => format!("{name} is absent"),
-            (false, Found::Unknown(fact)) => fact.to_owned(),
-            (false, Found::Claim(values)) => format!("{name} `{}` {wanted}", values.join(", ")),
-            (false, Found::Value(value)) => format!("{name} `{}` {wanted}", text_of(value)),
+            (false, MetadataLookup::Absent) => format!("{name} is absent"),
+            (false, MetadataLookup::Unknown(fact)) => fact.to_owned(),
+            (false, MetadataLookup::Claim(values)) => {
+                format!("{name} `{}` {wanted}", values.join(", "))
+            }
+            (false, MetadataLookup::Value(value)) => {
+                format!("{name} `{}` {wanted}", text_of(value))
+            }
             _ => format!("{name} {wanted}"),
         }
     }

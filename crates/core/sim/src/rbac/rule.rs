@@ -1,38 +1,40 @@
 //! The trees of a policy: `Permission` and `Principal`.
 
-use super::condition::Condition;
-use crate::{State, Tri};
+use super::condition::RbacCondition;
+use crate::{RequestState, Tri};
 use meshladder_text::json::Raw;
 
 /// A compiled `Permission` or `Principal`.
 #[derive(Clone, Debug)]
-pub enum Rule {
+pub enum RbacRule {
     /// `and_rules`, `and_ids`
-    And(Vec<Rule>),
+    And(Vec<RbacRule>),
     /// `or_rules`, `or_ids`
-    Or(Vec<Rule>),
+    Or(Vec<RbacRule>),
     /// `not_rule`, `not_id`
-    Not(Box<Rule>),
+    Not(Box<RbacRule>),
     /// `any`
     Any,
     /// Anything that looks at the request.
-    Condition(Condition),
+    Condition(RbacCondition),
 }
 
-impl Rule {
+impl RbacRule {
     /// Compiles a `Permission`.
     pub fn permission(raw: Raw<'_>) -> Self {
-        Self::compile(raw, Condition::permission)
+        Self::compile(raw, RbacCondition::permission)
     }
 
     /// Compiles a `Principal`.
     pub fn principal(raw: Raw<'_>) -> Self {
-        Self::compile(raw, Condition::principal)
+        Self::compile(raw, RbacCondition::principal)
     }
 
-    fn compile(raw: Raw<'_>, condition: fn(&str, Raw<'_>) -> Condition) -> Self {
+    fn compile(raw: Raw<'_>, condition: fn(&str, Raw<'_>) -> RbacCondition) -> Self {
         let Some((key, value)) = raw.members().next() else {
-            return Self::Condition(Condition::Unmodelled("what an empty rule decides".into()));
+            return Self::Condition(RbacCondition::Unmodelled(
+                "what an empty rule decides".into(),
+            ));
         };
         let set = |key| {
             value
@@ -52,7 +54,7 @@ impl Rule {
     }
 
     /// Whether it holds.
-    pub fn matches(&self, state: &State<'_>) -> Tri {
+    pub fn matches(&self, state: &RequestState<'_>) -> Tri {
         match self {
             Self::And(rules) => Tri::all(rules.iter().map(|rule| rule.matches(state))),
             Self::Or(rules) => Self::any(rules, state),
@@ -63,7 +65,7 @@ impl Rule {
     }
 
     /// Whether one of them holds.
-    pub(super) fn any(rules: &[Self], state: &State<'_>) -> Tri {
+    pub(super) fn any(rules: &[Self], state: &RequestState<'_>) -> Tri {
         Tri::any(rules.iter().map(|rule| rule.matches(state)))
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Request;
 use crate::request::{Claims, Connection, Tls};
-use crate::state::{Caller, Known};
+use crate::state::{MetadataEntry, Peer};
 
 fn request(method: &str, path: &str, peer: Option<&str>) -> Request {
     let tls = peer.map(|peer| Tls {
@@ -43,12 +43,12 @@ const PAYMENTS: &str = r#""ns[shop]-policy[payments]-rule[0]":{
         {"authenticated":{"principal_name":{"exact":"spiffe://cluster.local/ns/shop/sa/cart"}}}]}}]}}]}"#;
 const ANYTHING: &str = r#"{"permissions":[{"any":true}],"principals":[{"any":true}]}"#;
 
-fn decide(rbac: &Rbac, request: &Request) -> Decision {
-    rbac.evaluate(&State::new(request), &mut Record::dropping())
+fn decide(rbac: &Rbac, request: &Request) -> RbacDecision {
+    rbac.evaluate(&RequestState::new(request), &mut DecisionRecord::dropping())
 }
 
-fn denied(policy: Option<&str>) -> Decision {
-    Decision::Denied {
+fn denied(policy: Option<&str>) -> RbacDecision {
+    RbacDecision::Denied {
         policy: policy.map(Into::into),
         unless: None,
     }
@@ -66,14 +66,14 @@ fn allow_needs_a_match_and_deny_needs_none() {
     );
     assert_eq!(
         decide(&allow, &good),
-        Decision::Allowed {
+        RbacDecision::Allowed {
             policy: Some(name.into())
         }
     );
     assert_eq!(decide(&allow, &bad), denied(None));
     assert_eq!(decide(&deny, &good), denied(Some(name)));
-    assert_eq!(decide(&deny, &bad), Decision::Allowed { policy: None });
-    assert_eq!(decide(&log, &bad), Decision::Allowed { policy: None });
+    assert_eq!(decide(&deny, &bad), RbacDecision::Allowed { policy: None });
+    assert_eq!(decide(&log, &bad), RbacDecision::Allowed { policy: None });
     assert_eq!(decide(&rbac("{}"), &good), denied(None));
 }
 
@@ -105,7 +105,7 @@ fn what_is_unknown_only_matters_where_it_could_decide() {
         ))
     };
     let request = request("GET", "/", None);
-    let undecided = Decision::Undecided {
+    let undecided = RbacDecision::Undecided {
         fact: "what the CEL condition of the policy a says".into(),
     };
     let nothing = r#"{"permissions":[{"not_rule":{"any":true}}],"principals":[{"any":true}]}"#;
@@ -113,9 +113,10 @@ fn what_is_unknown_only_matters_where_it_could_decide() {
     assert_eq!(decide(&both("DENY", cel, nothing), &request), undecided);
     assert_eq!(
         decide(&both("ALLOW", cel, ANYTHING), &request),
-        Decision::Allowed { policy: None }
+        RbacDecision::Allowed { policy: None }
     );
-    let Decision::Denied { policy, unless } = decide(&both("DENY", cel, ANYTHING), &request) else {
+    let RbacDecision::Denied { policy, unless } = decide(&both("DENY", cel, ANYTHING), &request)
+    else {
         unreachable!("b denies everything")
     };
     assert_eq!(
@@ -154,10 +155,10 @@ fn reasons_name_the_one_field_that_failed() {
         ),
         (request("GET", "/pay", Some(CART)), vec![]),
     ] {
-        assert_eq!(policy.failures(&State::new(&request)), expected);
+        assert_eq!(policy.failures(&RequestState::new(&request)), expected);
     }
-    let mut record = Record::keeping();
-    allow.evaluate(&State::new(&request("PUT", "/x", None)), &mut record);
+    let mut record = DecisionRecord::keeping();
+    allow.evaluate(&RequestState::new(&request("PUT", "/x", None)), &mut record);
     let considered = &record.considered[0];
     assert_eq!(
         considered.why,
@@ -176,7 +177,10 @@ fn exclusions_say_what_is_excluded() {
     let deny = rbac(deny);
     let request = request("GET", "/", Some(CART));
     let expected = format!("principal `{CART}` starts with `spiffe://`, which is excluded");
-    assert_eq!(deny.policies[0].failures(&State::new(&request)), [expected]);
+    assert_eq!(
+        deny.policies[0].failures(&RequestState::new(&request)),
+        [expected]
+    );
     assert_eq!(
         decide(&deny, &super::tests::request("GET", "/", None)),
         denied(Some("a"))
@@ -187,30 +191,30 @@ fn exclusions_say_what_is_excluded() {
 fn an_identity_that_nobody_stated_is_the_missing_fact() {
     let allow = rbac(&format!(r#"{{"policies":{{{PAYMENTS}}}}}"#));
     let request = request("GET", "/pay", None);
-    let mut state = State::new(&request);
-    state.caller = Caller::Unknown;
-    let decision = allow.evaluate(&state, &mut Record::dropping());
+    let mut state = RequestState::new(&request);
+    state.caller = Peer::Unknown;
+    let decision = allow.evaluate(&state, &mut DecisionRecord::dropping());
     assert_eq!(
         decision,
-        Decision::Undecided {
+        RbacDecision::Undecided {
             fact: "the caller's identity".into()
         }
     );
     // Where another condition fails anyway, it does not matter.
-    let mut elsewhere = State::new(&request);
-    elsewhere.caller = Caller::Unknown;
+    let mut elsewhere = RequestState::new(&request);
+    elsewhere.caller = Peer::Unknown;
     elsewhere.request.to_mut().path = "/other".to_owned();
     assert_eq!(
-        allow.evaluate(&elsewhere, &mut Record::dropping()),
+        allow.evaluate(&elsewhere, &mut DecisionRecord::dropping()),
         denied(None)
     );
 }
 
 #[test]
 fn without_http_there_are_no_headers_and_no_path() {
-    let permission = |json: &str| Rule::permission(Raw::of(json).expect("JSON"));
+    let permission = |json: &str| RbacRule::permission(Raw::of(json).expect("JSON"));
     let request = request("GET", "/pay", None);
-    let (http, tcp) = (State::new(&request), State::tcp(&request));
+    let (http, tcp) = (RequestState::new(&request), RequestState::tcp(&request));
     for (json, on_http, on_tcp) in [
         (
             r#"{"header":{"name":":method","string_match":{"exact":"GET"}}}"#,
@@ -249,8 +253,8 @@ fn shadow_rules_are_noted_down_and_decide_nothing() {
     );
     let filter = RbacFilter::compile(Raw::of(&doc).expect("JSON"));
     let request = request("GET", "/", None);
-    let mut state = State::new(&request);
-    let outcome = filter.evaluate(&mut state, &mut Record::dropping());
+    let mut state = RequestState::new(&request);
+    let outcome = filter.evaluate(&mut state, &mut DecisionRecord::dropping());
     assert_eq!(
         (outcome.enforced, outcome.shadow),
         (None, Some(denied(Some("istio-ext-authz-opa-x"))))
@@ -286,7 +290,7 @@ fn claims_are_texts_or_lists() {
         (vec![("groups", "dev")], Tri::No, Tri::No),
         (vec![], Tri::No, Tri::No),
     ] {
-        let mut state = State::new(&request);
+        let mut state = RequestState::new(&request);
         let known = claims
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
@@ -294,7 +298,7 @@ fn claims_are_texts_or_lists() {
         state.metadata.set(
             "envoy.filters.http.jwt_authn",
             "payload",
-            Known::Claims(known),
+            MetadataEntry::Claims(known),
         );
         assert_eq!(
             (text.matches(&state), list.matches(&state)),
@@ -327,8 +331,11 @@ fn a_near_miss_fails_in_one_condition_only() {
         ("PUT", "/pay", CURL, false),
         ("GET", "/pay", CART, false),
     ] {
-        let mut record = Record::keeping();
-        rbac.evaluate(&State::new(&request(method, path, Some(peer))), &mut record);
+        let mut record = DecisionRecord::keeping();
+        rbac.evaluate(
+            &RequestState::new(&request(method, path, Some(peer))),
+            &mut record,
+        );
         let name = near_miss(&record.considered[0]);
         assert_eq!(
             name,
@@ -353,7 +360,10 @@ fn a_dry_run_is_told_from_what_chooses_requests_for_a_provider() {
             format!(r#"{{"shadow_rules":{{"action":"{action}","policies":{{{policy}}}}}}}"#);
         let filter = RbacFilter::compile(Raw::of(&filter).expect("JSON"));
         let request = request("GET", "/", None);
-        DryRun::of(&filter.evaluate(&mut State::new(&request), &mut Record::dropping()))
+        DryRun::of(&filter.evaluate(
+            &mut RequestState::new(&request),
+            &mut DecisionRecord::dropping(),
+        ))
     };
     let name = "ns[shop]-policy[x]-rule[0]";
     let dry = |denies, policy: Option<&str>| {

@@ -6,13 +6,14 @@ use super::fraction::Dice;
 use super::rewrite::Rewrites;
 use super::{Redirect, Route, WeightedCluster, WeightedClusters, facts};
 use crate::matcher::unmodelled;
+use crate::message;
 use crate::runtime::Runtime;
 use crate::{Answer, Request, upgrade};
 use meshladder_text::json::Raw;
 
 /// A compiled action.
 #[derive(Clone, Debug)]
-pub enum Action<'a> {
+pub enum RouteEffect<'a> {
     /// `route`
     Route(Box<RouteAction<'a>>),
     /// `redirect`
@@ -56,9 +57,9 @@ pub enum ClusterSpecifier<'a> {
 
 /// Where a route leads a request.
 #[derive(Clone, Debug)]
-pub enum Target<'t, 'a> {
+pub enum RouteTarget<'t, 'a> {
     /// To one of these clusters, by weight.
-    Clusters(Vec<Branch<'t, 'a>>),
+    Clusters(Vec<RouteBranch<'t, 'a>>),
     /// Elsewhere: status and `location`.
     Redirect(u16, String),
     /// To an answer: status, body and `location`, which Envoy adds to 201 and 3xx.
@@ -67,7 +68,7 @@ pub enum Target<'t, 'a> {
 
 /// One cluster that a request may go to.
 #[derive(Clone, Debug)]
-pub struct Branch<'t, 'a> {
+pub struct RouteBranch<'t, 'a> {
     /// Its name; empty when a header should name it and does not.
     pub cluster: Cow<'t, str>,
     /// How many of the target's summed weights.
@@ -76,24 +77,24 @@ pub struct Branch<'t, 'a> {
     pub entry: Option<&'t WeightedCluster<'a>>,
 }
 
-impl<'a> Action<'a> {
+impl<'a> RouteEffect<'a> {
     /// Compiles the member of a `Route` when it is an action.
     pub(super) fn compile(key: &str, value: Raw<'a>, runtime: &Runtime<'_>) -> Option<Self> {
         Some(match key {
             "route" => Self::Route(Box::new(RouteAction::compile(value, runtime))),
             "redirect" => Self::Redirect(Box::new(Redirect::compile(value))),
-            "direct_response" => {
-                let status = value
-                    .get("status")
-                    .and_then(Raw::number)
-                    .and_then(|n| u16::try_from(n).ok());
-                let body = value.at(["body", "inline_string"]).and_then(Raw::string);
-                Self::DirectResponse(status.unwrap_or_default(), body.map(Into::into))
-            }
+            "direct_response" => Self::direct_response(value),
             "non_forwarding_action" => Self::NonForwarding,
             "filter_action" => Self::Unmodelled(unmodelled("a route's filter_action")),
             _ => return None,
         })
+    }
+
+    /// `DirectResponseAction`
+    fn direct_response(action: Raw<'_>) -> Self {
+        let status = u16::try_from(message::number(action, "status")).unwrap_or_default();
+        let body = action.at(["body", "inline_string"]).and_then(Raw::string);
+        Self::DirectResponse(status, body.map(Box::from))
     }
 
     /// Where it leads a request, or the fact that is missing to tell.
@@ -102,23 +103,33 @@ impl<'a> Action<'a> {
         route: &Route<'_>,
         dice: Dice,
         request: &Request,
-    ) -> Result<Target<'t, 'a>, Box<str>> {
-        Ok(match self {
-            Self::Route(action) => Target::Clusters(action.cluster.branches(dice, request)?),
-            Self::Redirect(redirect) => Target::Redirect(
-                redirect.response_code,
-                redirect.location(&route.route_match, request)?,
-            ),
+    ) -> Result<RouteTarget<'t, 'a>, Box<str>> {
+        match self {
+            Self::Route(action) => {
+                let branches = action.cluster.branches(dice, request)?;
+                Ok(RouteTarget::Clusters(branches))
+            }
+            Self::Redirect(redirect) => {
+                let location = redirect.location(&route.route_match, request)?;
+                Ok(RouteTarget::Redirect(redirect.response_code, location))
+            }
             Self::DirectResponse(status, body) => {
                 // "See RFC 7231 7.1.2": an answer that creates or moves says where.
-                let has_location = *status == 201 || (300..400).contains(status);
-                let location =
-                    has_location.then(|| Redirect::default().location(&route.route_match, request));
-                Target::DirectResponse(*status, body.as_deref(), location.transpose()?)
+                let location = match status {
+                    201 | 300..400 => {
+                        Some(Redirect::default().location(&route.route_match, request)?)
+                    }
+                    _ => None,
+                };
+                Ok(RouteTarget::DirectResponse(
+                    *status,
+                    body.as_deref(),
+                    location,
+                ))
             }
-            Self::NonForwarding => Target::Clusters(vec![Branch::to("")]),
-            Self::Unmodelled(fact) => return Err(fact.clone()),
-        })
+            Self::NonForwarding => Ok(RouteTarget::Clusters(vec![RouteBranch::to("")])),
+            Self::Unmodelled(fact) => Err(fact.clone()),
+        }
     }
 }
 
@@ -126,6 +137,8 @@ impl<'a> RouteAction<'a> {
     fn compile(raw: Raw<'a>, runtime: &Runtime<'_>) -> Self {
         let mut action = Self {
             cluster: ClusterSpecifier::Unmodelled(unmodelled("a route without a cluster")),
+            // "The HTTP status code to use when configured cluster is not found. The default response
+            // code is 503 Service Unavailable."
             cluster_not_found_response_code: 503,
             mirrors: Vec::new(),
             facts: Vec::new(),
@@ -133,56 +146,68 @@ impl<'a> RouteAction<'a> {
             rewrites: Rewrites::default(),
         };
         for (key, value) in raw.members() {
-            let text = || value.string().unwrap_or_default();
-            match &*key {
-                "cluster" => action.cluster = ClusterSpecifier::Cluster(text().into()),
-                "cluster_header" => {
-                    action.cluster = ClusterSpecifier::Header(text().to_ascii_lowercase().into());
-                }
-                "weighted_clusters" => {
-                    action.cluster =
-                        ClusterSpecifier::Weighted(WeightedClusters::compile(value, runtime));
-                }
-                "cluster_specifier_plugin" | "inline_cluster_specifier_plugin" => {
-                    action.cluster =
-                        ClusterSpecifier::Unmodelled(unmodelled("a cluster specifier plugin"));
-                }
-                "cluster_not_found_response_code" => {
-                    action.cluster_not_found_response_code = not_found_code(&text())
-                }
-                "request_mirror_policies" => {
-                    action.mirrors = value.elements().map(mirror).collect()
-                }
-                "upgrade_configs" => {
-                    action.upgrades = value.elements().map(upgrade::config).collect()
-                }
-                other => {
-                    if !action.rewrites.read(other, value) {
-                        action.facts.extend(facts::read(other, value));
-                    }
+            action.read(&key, value, runtime);
+        }
+        action
+    }
+
+    /// Takes in a member of the `RouteAction`.
+    fn read(&mut self, key: &str, value: Raw<'a>, runtime: &Runtime<'_>) {
+        match key {
+            "cluster_not_found_response_code" => {
+                self.cluster_not_found_response_code =
+                    not_found_code(&value.string().unwrap_or_default());
+            }
+            "request_mirror_policies" => self.mirrors = value.elements().map(mirror).collect(),
+            "upgrade_configs" => {
+                self.upgrades = value.elements().map(upgrade::config).collect();
+            }
+            other => {
+                if let Some(cluster) = ClusterSpecifier::compile(other, value, runtime) {
+                    self.cluster = cluster;
+                } else if !self.rewrites.read(other, value) {
+                    self.facts.extend(facts::read(other, value));
                 }
             }
         }
-        action
     }
 }
 
 impl<'a> ClusterSpecifier<'a> {
+    /// Compiles the member of a `RouteAction` when it is the one that says which cluster.
+    fn compile(key: &str, value: Raw<'a>, runtime: &Runtime<'_>) -> Option<Self> {
+        Some(match key {
+            "cluster" => Self::Cluster(value.string().unwrap_or_default().into()),
+            "cluster_header" => {
+                let header = value.string().unwrap_or_default();
+                Self::Header(header.to_ascii_lowercase().into())
+            }
+            "weighted_clusters" => Self::Weighted(WeightedClusters::compile(value, runtime)),
+            "cluster_specifier_plugin" | "inline_cluster_specifier_plugin" => {
+                Self::Unmodelled(unmodelled("a cluster specifier plugin"))
+            }
+            _ => return None,
+        })
+    }
+
     fn branches<'t>(
         &'t self,
         dice: Dice,
         request: &Request,
-    ) -> Result<Vec<Branch<'t, 'a>>, Box<str>> {
-        Ok(match self {
-            Self::Cluster(name) => vec![Branch::to(&**name)],
-            Self::Header(header) => vec![Branch::to(cluster_of_header(header, request)?)],
-            Self::Weighted(clusters) => clusters.branches(dice, request)?,
-            Self::Unmodelled(fact) => return Err(fact.clone()),
-        })
+    ) -> Result<Vec<RouteBranch<'t, 'a>>, Box<str>> {
+        match self {
+            Self::Cluster(name) => Ok(vec![RouteBranch::to(&**name)]),
+            Self::Header(header) => {
+                let cluster = cluster_of_header(header, request)?;
+                Ok(vec![RouteBranch::to(cluster)])
+            }
+            Self::Weighted(clusters) => clusters.branches(dice, request),
+            Self::Unmodelled(fact) => Err(fact.clone()),
+        }
     }
 }
 
-impl<'t> Branch<'t, '_> {
+impl<'t> RouteBranch<'t, '_> {
     fn to(cluster: impl Into<Cow<'t, str>>) -> Self {
         Self {
             cluster: cluster.into(),
@@ -192,27 +217,28 @@ impl<'t> Branch<'t, '_> {
     }
 }
 
-impl Target<'_, '_> {
+impl RouteTarget<'_, '_> {
     /// What the proxy answers on its own.
     pub(super) fn answer(&self, request: &Request) -> Option<(Answer, Option<String>)> {
-        let answer = |status: u16| Answer::new(request, status, &[], "direct_response");
-        match self {
-            Self::Clusters(_) => None,
-            Self::Redirect(status, location) => Some((answer(*status), Some(location.clone()))),
-            Self::DirectResponse(status, body, location) => Some((
-                answer(*status).with_body(body.unwrap_or_default()),
-                location.clone(),
-            )),
-        }
+        let (status, body, location) = match self {
+            Self::Clusters(_) => return None,
+            Self::Redirect(status, location) => (*status, None, Some(location.clone())),
+            Self::DirectResponse(status, body, location) => (*status, *body, location.clone()),
+        };
+        let answer = Answer::new(request, status, &[], "direct_response");
+        Some((answer.with_body(body.unwrap_or_default()), location))
     }
 }
 
 /// "Envoy will determine the cluster to route to by reading the value of the HTTP header … If the
 /// header is not found or the referenced cluster does not exist": no cluster.
 pub(super) fn cluster_of_header(header: &str, request: &Request) -> Result<String, Box<str>> {
-    match request.values(header).next() {
-        Some(value) => Ok(value.to_owned()),
-        None => request.missing(header).map_or(Ok(String::new()), Err),
+    if let Some(value) = request.values(header).next() {
+        return Ok(value.to_owned());
+    }
+    match request.missing(header) {
+        Some(fact) => Err(fact),
+        None => Ok(String::new()),
     }
 }
 
@@ -225,14 +251,11 @@ fn not_found_code(name: &str) -> u16 {
 }
 
 fn mirror(policy: Raw<'_>) -> Box<str> {
-    let header = || {
-        policy
-            .string_at("cluster_header")
-            .map(|name| format!("the cluster in header {name}").into())
-    };
-    policy
-        .string_at("cluster")
-        .or_else(header)
-        .unwrap_or_default()
-        .into()
+    if let Some(cluster) = policy.string_at("cluster") {
+        return cluster.into();
+    }
+    match policy.string_at("cluster_header") {
+        Some(header) => format!("the cluster in header {header}").into(),
+        None => Box::default(),
+    }
 }

@@ -10,13 +10,13 @@ use crate::path::port_start;
 /// The domains of a route table, in the order in which they are looked up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Domains {
-    exact: HashMap<Box<str>, Place>,
+    exact: HashMap<Box<str>, DomainPlace>,
     /// `*.b.test` by the length behind the star, longest first.
-    suffixes: Vec<(usize, HashMap<Box<str>, Place>)>,
+    suffixes: Vec<Wildcards>,
     /// `a.*` by the length before the star, longest first.
-    prefixes: Vec<(usize, HashMap<Box<str>, Place>)>,
+    prefixes: Vec<Wildcards>,
     /// `*`
-    default: Option<Place>,
+    default: Option<DomainPlace>,
     /// `ignore_port_in_host_matching`
     pub(super) ignore_port: bool,
     /// `vhost_header`
@@ -24,10 +24,17 @@ pub(super) struct Domains {
 }
 
 /// The virtual host and which of its domains.
-type Place = (u32, u32);
+type DomainPlace = (u32, u32);
 
-/// What was found.
-pub(super) enum Found {
+/// Wildcards whose text has the same length.
+#[derive(Clone, Debug)]
+struct Wildcards {
+    length: usize,
+    domains: HashMap<Box<str>, DomainPlace>,
+}
+
+/// What the lookup of a host gives.
+pub(super) enum DomainMatch {
     /// The virtual host and which of its domains.
     Host(usize, usize),
     Nothing,
@@ -39,94 +46,113 @@ impl Domains {
     pub(super) fn index(&mut self, virtual_hosts: &[VirtualHost<'_>]) {
         for (host, virtual_host) in virtual_hosts.iter().enumerate() {
             for (nth, domain) in virtual_host.domains.iter().enumerate() {
-                let place = (number(host), number(nth));
-                let domain = domain.to_ascii_lowercase();
-                if domain == "*" {
-                    self.default.get_or_insert(place);
-                } else if let Some(suffix) = domain.strip_prefix('*') {
-                    insert(&mut self.suffixes, suffix, place);
-                } else if let Some(prefix) = domain.strip_suffix('*') {
-                    insert(&mut self.prefixes, prefix, place);
-                } else {
-                    self.exact.entry(domain.into()).or_insert(place);
-                }
+                self.insert(&domain.to_ascii_lowercase(), (number(host), number(nth)));
             }
         }
         for wildcards in [&mut self.suffixes, &mut self.prefixes] {
-            wildcards.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
+            wildcards.sort_by_key(|wildcards| std::cmp::Reverse(wildcards.length));
+        }
+    }
+
+    fn insert(&mut self, domain: &str, place: DomainPlace) {
+        if domain == "*" {
+            self.default.get_or_insert(place);
+        } else if let Some(suffix) = domain.strip_prefix('*') {
+            insert(&mut self.suffixes, suffix, place);
+        } else if let Some(prefix) = domain.strip_suffix('*') {
+            insert(&mut self.prefixes, prefix, place);
+        } else {
+            self.exact.entry(domain.into()).or_insert(place);
         }
     }
 
     /// "Exact domain names, then suffix domain wildcards, then prefix domain wildcards, then the
     /// special wildcard `*` … The longest wildcards match first."
-    pub(super) fn find(&self, request: &Request) -> Found {
+    pub(super) fn find(&self, request: &Request) -> DomainMatch {
+        // A table with the one domain `*` need not look at the host, which may not even be known.
         if self.exact.is_empty() && self.suffixes.is_empty() && self.prefixes.is_empty() {
-            return found(self.default);
+            return DomainMatch::of(self.default);
         }
-        let host = match &self.header {
-            None => &*request.authority,
-            Some(name) => match request.values(name).next() {
-                Some(value) => value,
-                None => return request.missing(name).map_or(Found::Nothing, Found::Unknown),
-            },
-        };
-        let end = if self.ignore_port {
-            port_start(host)
-        } else {
-            None
-        };
-        found(self.lookup(&lower(&host[..end.unwrap_or(host.len())])))
+
+        let mut host = &*request.authority;
+        if let Some(name) = &self.header {
+            let Some(value) = request.values(name).next() else {
+                return match request.missing(name) {
+                    Some(fact) => DomainMatch::Unknown(fact),
+                    None => DomainMatch::Nothing,
+                };
+            };
+            host = value;
+        }
+
+        // "With this option enabled, Envoy will ignore the port number in the :authority header (if
+        // any) when picking VirtualHost."
+        if self.ignore_port
+            && let Some(port) = port_start(host)
+        {
+            host = &host[..port];
+        }
+        DomainMatch::of(self.lookup(&lower(host)))
     }
 
-    fn lookup(&self, host: &str) -> Option<Place> {
-        let suffix = |length: usize| host.get(host.len() - length..);
-        let prefix = |length: usize| host.get(..length);
-        let exact = self.exact.get(host).copied();
-        exact
-            .or_else(|| wildcard(&self.suffixes, host, suffix))
-            .or_else(|| wildcard(&self.prefixes, host, prefix))
-            .or(self.default)
+    fn lookup(&self, host: &str) -> Option<DomainPlace> {
+        if let Some(place) = self.exact.get(host) {
+            return Some(*place);
+        }
+        for wildcards in &self.suffixes {
+            // A wildcard stands for at least one character.
+            if wildcards.length < host.len()
+                && let Some(suffix) = host.get(host.len() - wildcards.length..)
+                && let Some(place) = wildcards.domains.get(suffix)
+            {
+                return Some(*place);
+            }
+        }
+        for wildcards in &self.prefixes {
+            if wildcards.length < host.len()
+                && let Some(prefix) = host.get(..wildcards.length)
+                && let Some(place) = wildcards.domains.get(prefix)
+            {
+                return Some(*place);
+            }
+        }
+        self.default
     }
 }
 
-/// A wildcard stands for at least one character.
-fn wildcard<'h>(
-    wildcards: &[(usize, HashMap<Box<str>, Place>)],
-    host: &str,
-    part: impl Fn(usize) -> Option<&'h str>,
-) -> Option<Place> {
-    let shorter = wildcards.iter().filter(|(length, _)| *length < host.len());
-    shorter
-        .into_iter()
-        .find_map(|(length, domains)| domains.get(part(*length)?).copied())
-}
-
-fn insert(wildcards: &mut Vec<(usize, HashMap<Box<str>, Place>)>, text: &str, place: Place) {
-    let at = wildcards
-        .iter()
-        .position(|(length, _)| *length == text.len())
-        .unwrap_or_else(|| {
-            wildcards.push((text.len(), HashMap::new()));
-            wildcards.len() - 1
-        });
-    wildcards[at].1.entry(text.into()).or_insert(place);
+fn insert(wildcards: &mut Vec<Wildcards>, text: &str, place: DomainPlace) {
+    for known in &mut *wildcards {
+        if known.length == text.len() {
+            known.domains.entry(text.into()).or_insert(place);
+            return;
+        }
+    }
+    wildcards.push(Wildcards {
+        length: text.len(),
+        domains: HashMap::from([(text.into(), place)]),
+    });
 }
 
 fn lower(host: &str) -> Cow<'_, str> {
-    if host.bytes().any(|b| b.is_ascii_uppercase()) {
-        Cow::Owned(host.to_ascii_lowercase())
-    } else {
-        Cow::Borrowed(host)
+    if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Cow::Owned(host.to_ascii_lowercase());
     }
-}
-
-fn found(place: Option<Place>) -> Found {
-    let index = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    place.map_or(Found::Nothing, |(host, nth)| {
-        Found::Host(index(host), index(nth))
-    })
+    Cow::Borrowed(host)
 }
 
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+impl DomainMatch {
+    fn of(place: Option<DomainPlace>) -> Self {
+        match place {
+            Some((host, nth)) => Self::Host(index(host), index(nth)),
+            None => Self::Nothing,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::runtime::Fraction;
 
 /// So many of so many requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct RequestShare {
     /// How many.
     pub of: u64,
     /// Of how many.
@@ -32,49 +32,43 @@ impl Default for Dice {
 }
 
 /// One side of a decision by chance; none when it cannot happen.
-type Side = Option<(Share, Dice)>;
+type DiceSide = Option<(RequestShare, Dice)>;
 
 impl Dice {
     /// The sides on which a route with that fraction matches and does not.
-    pub(super) fn split(self, fraction: Option<Fraction>) -> (Side, Side) {
-        let always = Share { of: 1, total: 1 };
-        let Some(Fraction {
-            numerator,
-            denominator,
-        }) = fraction
-        else {
+    pub(super) fn split(self, fraction: Option<Fraction>) -> (DiceSide, DiceSide) {
+        let Some(fraction) = fraction else {
+            let always = RequestShare { of: 1, total: 1 };
             return (Some((always, self)), None);
         };
-        let known = self.by(denominator);
-        let edge = numerator.clamp(known.from, known.to);
-        let side = |from: u64, to: u64| {
-            let share = Share {
-                of: to - from,
-                total: known.to - known.from,
-            };
-            (from < to).then_some((
-                share,
-                Self {
-                    modulus: denominator,
-                    from,
-                    to,
-                },
-            ))
+        let known = self.by(fraction.denominator);
+        // A request matches when its number is below the numerator.
+        let edge = fraction.numerator.clamp(known.from, known.to);
+        (known.side(known.from, edge), known.side(edge, known.to))
+    }
+
+    /// The part of what is known that lies between two numbers.
+    fn side(self, from: u64, to: u64) -> DiceSide {
+        if from >= to {
+            return None;
+        }
+        let share = RequestShare {
+            of: to - from,
+            total: self.to - self.from,
         };
-        (side(known.from, edge), side(edge, known.to))
+        Some((share, Self { from, to, ..self }))
     }
 
     /// What is known of the remainder by another modulus. Remainders by different ones are taken
     /// for independent.
     pub(super) fn by(self, modulus: u64) -> Self {
         if self.modulus == modulus {
-            self
-        } else {
-            Self {
-                modulus,
-                from: 0,
-                to: modulus,
-            }
+            return self;
+        }
+        Self {
+            modulus,
+            from: 0,
+            to: modulus,
         }
     }
 }
@@ -108,14 +102,14 @@ mod tests {
         let (hit, miss) = Dice::default().split(Some(percent(10)));
         assert_eq!(
             hit.map(|(share, _)| share),
-            Some(Share { of: 10, total: 100 })
+            Some(RequestShare { of: 10, total: 100 })
         );
         let (_, rest) = miss.expect("most requests miss");
         assert!(rest.split(Some(percent(10))).0.is_none());
         let (hit, _) = rest.split(Some(percent(55)));
         assert_eq!(
             hit.map(|(share, _)| share),
-            Some(Share { of: 45, total: 90 })
+            Some(RequestShare { of: 45, total: 90 })
         );
     }
 }

@@ -7,10 +7,11 @@ use crate::matcher::{
     CookieMatcher, HeaderMatcher, PathMatch, QueryParameterMatcher, unmodelled,
     without_query_and_fragment,
 };
+use crate::message;
 use crate::rbac::MetadataMatcher;
 use crate::runtime::{Fraction, Runtime};
-use crate::state::Caller;
-use crate::{Request, State, Tri};
+use crate::state::Peer;
+use crate::{Request, RequestState, Tri};
 use meshladder_text::json::Raw;
 
 /// A compiled `RouteMatch`.
@@ -27,7 +28,7 @@ pub struct RouteMatch {
     /// `grpc`: only gRPC requests.
     pub grpc: bool,
     pub(super) fraction: Option<Fraction>,
-    tls_context: Option<TlsContext>,
+    tls_context: Option<TlsContextMatch>,
     dynamic_metadata: Vec<MetadataMatcher>,
     /// What else it asks that is not modelled.
     unmodelled: Option<Box<str>>,
@@ -35,30 +36,25 @@ pub struct RouteMatch {
 
 /// `RouteMatch.TlsContextMatchOptions`
 #[derive(Clone, Copy, Debug)]
-struct TlsContext {
+struct TlsContextMatch {
     presented: Option<bool>,
     validated: Option<bool>,
 }
 
 /// A request, prepared for matching it with many routes.
-pub(super) struct Context<'r> {
-    state: &'r State<'r>,
+pub(super) struct MatchContext<'r> {
+    state: &'r RequestState<'r>,
     /// The path without query and fragment.
     whole_path: &'r str,
-    /// The same as most specifiers see it.
+    /// That path as most specifiers see it.
     path: Cow<'r, str>,
 }
 
-impl<'r> Context<'r> {
-    pub(super) fn new(state: &'r State<'r>, ignore_path_parameters: bool) -> Self {
+impl<'r> MatchContext<'r> {
+    pub(super) fn new(state: &'r RequestState<'r>, ignore_path_parameters: bool) -> Self {
         let whole_path = without_query_and_fragment(&state.request.path);
-        // `ignore_path_parameters_in_path_matching`: `/a;x/b;y` is matched as `/a/b`, except by
-        // templates.
-        let path = if ignore_path_parameters && whole_path.contains(';') {
-            let names = whole_path
-                .split('/')
-                .map(|segment| segment.split(';').next().unwrap_or_default());
-            Cow::Owned(names.collect::<Vec<_>>().join("/"))
+        let path = if ignore_path_parameters {
+            without_parameters(whole_path)
         } else {
             Cow::Borrowed(whole_path)
         };
@@ -79,51 +75,59 @@ impl RouteMatch {
         let mut this = Self::default();
         let mut is_case_sensitive = true;
         for (key, value) in raw.members() {
-            match &*key {
-                "headers" => this.headers = value.elements().map(HeaderMatcher::compile).collect(),
-                "query_parameters" => {
-                    this.query_parameters = value
-                        .elements()
-                        .map(QueryParameterMatcher::compile)
-                        .collect();
-                }
-                "cookies" => this.cookies = value.elements().map(CookieMatcher::compile).collect(),
-                "case_sensitive" => is_case_sensitive = value.bool().unwrap_or(true),
-                "grpc" => this.grpc = true,
-                "runtime_fraction" => this.fraction = Some(fraction(value, runtime)),
-                "dynamic_metadata" => {
-                    this.dynamic_metadata = value.elements().map(MetadataMatcher::compile).collect()
-                }
-                "tls_context" => this.tls_context = Some(TlsContext::compile(value)),
-                other => this.other(other, value),
+            if &*key == "case_sensitive" {
+                is_case_sensitive = value.bool() != Some(false);
+            } else {
+                this.read(&key, value, runtime);
             }
         }
+        // It may stand before or behind the path that it is about.
         if !is_case_sensitive {
             this.path = this.path.map(PathMatch::ignoring_case);
         }
         this
     }
 
-    fn other(&mut self, key: &str, value: Raw<'_>) {
-        match PathMatch::compile(key, value) {
-            Some(path) => self.path = Some(path),
-            None => self.unmodelled = Some(unmodelled(&format!("a route's `{key}`"))),
+    /// Takes in a member of the `RouteMatch`.
+    fn read(&mut self, key: &str, value: Raw<'_>, runtime: &Runtime<'_>) {
+        let items = value.elements();
+        match key {
+            "headers" => self.headers = items.map(HeaderMatcher::compile).collect(),
+            "query_parameters" => {
+                self.query_parameters = items.map(QueryParameterMatcher::compile).collect();
+            }
+            "cookies" => self.cookies = items.map(CookieMatcher::compile).collect(),
+            "grpc" => self.grpc = true,
+            "runtime_fraction" => self.fraction = Some(fraction(value, runtime)),
+            "dynamic_metadata" => {
+                self.dynamic_metadata = items.map(MetadataMatcher::compile).collect();
+            }
+            "tls_context" => self.tls_context = Some(TlsContextMatch::compile(value)),
+            other => match PathMatch::compile(other, value) {
+                Some(path) => self.path = Some(path),
+                None => self.unmodelled = Some(unmodelled(&format!("a route's `{other}`"))),
+            },
         }
     }
 
     /// Whether all of it matches; the fraction aside.
-    pub(super) fn matches(&self, context: &Context<'_>) -> Tri {
+    pub(super) fn matches(&self, context: &MatchContext<'_>) -> Tri {
         // Most routes are told apart by their path, so it comes first: the result is the same in
         // any order.
-        match self.matches_path(context) {
-            Tri::Yes if self.is_path_only() => Tri::Yes,
-            Tri::No => Tri::No,
-            path => Tri::all(
-                [path]
-                    .into_iter()
-                    .chain(self.conditions(context).map(|(matched, _)| matched)),
-            ),
+        let mut result = self.matches_path(context);
+        if result == Tri::No || self.is_path_only() {
+            return result;
         }
+
+        for condition in self.conditions() {
+            match condition.matches(context.state) {
+                Tri::No => return Tri::No,
+                // The first unknown is the one that is named.
+                unknown @ Tri::Unknown(_) if result == Tri::Yes => result = unknown,
+                Tri::Yes | Tri::Unknown(_) => {}
+            }
+        }
+        result
     }
 
     fn is_path_only(&self) -> bool {
@@ -136,7 +140,7 @@ impl RouteMatch {
             && self.unmodelled.is_none()
     }
 
-    fn matches_path(&self, context: &Context<'_>) -> Tri {
+    fn matches_path(&self, context: &MatchContext<'_>) -> Tri {
         match &self.path {
             Some(PathMatch::Connect) => (context.request().method == "CONNECT").into(),
             // Only `connect_matcher` takes requests without a path.
@@ -147,68 +151,59 @@ impl RouteMatch {
         }
     }
 
-    /// Everything but the path, each with what it is.
-    fn conditions(&self, context: &Context<'_>) -> impl Iterator<Item = (Tri, Condition<'_>)> {
-        let request = context.request();
-        let grpc = self.grpc.then(|| (matches_grpc(request), Condition::Grpc));
-        let headers = self
-            .headers
-            .iter()
-            .map(|header| (header.matches(request), Condition::Header(header)));
-        let query = self.query_parameters.iter();
-        let query = query.map(|query| (query.matches(&request.path), Condition::Query(query)));
-        let cookies = self
-            .cookies
-            .iter()
-            .map(|cookie| (cookie.matches(request), Condition::Cookie(cookie)));
-        let tls = self
-            .tls_context
-            .map(|tls| (tls.matches(context.state), Condition::Tls));
-        let metadata = self.dynamic_metadata.iter();
-        let metadata = metadata.map(|metadata| {
-            (
-                metadata.matches(context.state),
-                Condition::Metadata(metadata),
-            )
-        });
-        let unmodelled = self
-            .unmodelled
-            .iter()
-            .map(|fact| (Tri::Unknown(fact.clone()), Condition::Unmodelled(fact)));
-        grpc.into_iter()
-            .chain(headers)
-            .chain(query)
-            .chain(cookies)
-            .chain(tls)
-            .chain(metadata)
-            .chain(unmodelled)
+    /// Everything but the path.
+    fn conditions(&self) -> impl Iterator<Item = MatchCondition<'_>> {
+        let grpc = self.grpc.then_some(MatchCondition::Grpc).into_iter();
+        let unmodelled = self.unmodelled.as_deref();
+        grpc.chain(self.headers.iter().map(MatchCondition::Header))
+            .chain(self.query_parameters.iter().map(MatchCondition::Query))
+            .chain(self.cookies.iter().map(MatchCondition::Cookie))
+            .chain(self.tls_context.map(MatchCondition::Tls))
+            .chain(self.dynamic_metadata.iter().map(MatchCondition::Metadata))
+            .chain(unmodelled.map(MatchCondition::Unmodelled))
     }
 
     /// The match as a user would name it: `prefix /api`.
     pub fn describe(&self) -> String {
-        self.path
-            .as_ref()
-            .map_or_else(|| "no path specifier".to_owned(), PathMatch::describe)
-    }
-
-    /// The one thing that decided.
-    pub(super) fn why(&self, context: &Context<'_>) -> String {
-        let path = self.matches_path(context);
-        let conditions: Vec<_> = self.conditions(context).collect();
-        let of = |wanted: &Tri| conditions.iter().find(|(matched, _)| matched == wanted);
-        let unknown = Tri::unknown("");
-        match (&path, of(&Tri::No), of(&unknown)) {
-            (Tri::No, _, _) => self.why_path(context),
-            (_, Some((_, condition)), _) => condition.why(context.state),
-            (Tri::Unknown(fact), ..) | (_, _, Some((Tri::Unknown(fact), _))) => fact.to_string(),
-            // A route with headers is chosen for them: they say more than `prefix /`.
-            _ => conditions
-                .last()
-                .map_or_else(|| self.why_path(context), |(_, c)| c.why(context.state)),
+        match &self.path {
+            Some(path) => path.describe(),
+            None => "no path specifier".to_owned(),
         }
     }
 
-    fn why_path(&self, context: &Context<'_>) -> String {
+    /// The one thing that decided.
+    pub(super) fn why(&self, context: &MatchContext<'_>) -> String {
+        let path = self.matches_path(context);
+        if path == Tri::No {
+            return self.why_path(context);
+        }
+
+        // The first condition that fails says why; without one, the first that is not known.
+        let mut unknown = match path {
+            Tri::Unknown(fact) => Some(fact),
+            _ => None,
+        };
+        let mut last = None;
+        for condition in self.conditions() {
+            match condition.matches(context.state) {
+                Tri::No => return condition.why(context.state),
+                Tri::Unknown(fact) => unknown = unknown.or(Some(fact)),
+                Tri::Yes => {}
+            }
+            last = Some(condition);
+        }
+        if let Some(fact) = unknown {
+            return fact.into();
+        }
+
+        // A route with headers is chosen for them: they say more than `prefix /`.
+        match last {
+            Some(condition) => condition.why(context.state),
+            None => self.why_path(context),
+        }
+    }
+
+    fn why_path(&self, context: &MatchContext<'_>) -> String {
         match &self.path {
             Some(PathMatch::Connect) => format!("the method is {}", context.request().method),
             Some(template @ PathMatch::Template(_)) => template.why(context.whole_path),
@@ -219,30 +214,44 @@ impl RouteMatch {
     }
 }
 
-enum Condition<'m> {
+/// One thing that a route asks of a request beside its path.
+enum MatchCondition<'m> {
     Grpc,
     Header(&'m HeaderMatcher),
     Query(&'m QueryParameterMatcher),
     Cookie(&'m CookieMatcher),
-    Tls,
+    Tls(TlsContextMatch),
     Metadata(&'m MetadataMatcher),
     Unmodelled(&'m str),
 }
 
-impl Condition<'_> {
-    fn why(&self, state: &State<'_>) -> String {
+impl MatchCondition<'_> {
+    fn matches(&self, state: &RequestState<'_>) -> Tri {
         let request = &*state.request;
         match self {
-            Self::Grpc => format!(
-                "the request is {}gRPC",
-                if is_grpc(request) { "" } else { "not " }
-            ),
+            Self::Grpc => matches_grpc(request),
+            Self::Header(header) => header.matches(request),
+            Self::Query(query) => query.matches(&request.path),
+            Self::Cookie(cookie) => cookie.matches(request),
+            Self::Tls(tls) => tls.matches(state),
+            Self::Metadata(metadata) => metadata.matches(state),
+            Self::Unmodelled(fact) => Tri::unknown(*fact),
+        }
+    }
+
+    fn why(&self, state: &RequestState<'_>) -> String {
+        let request = &*state.request;
+        match self {
+            Self::Grpc if is_grpc(request) => "the request is gRPC".to_owned(),
+            Self::Grpc => "the request is not gRPC".to_owned(),
             Self::Header(header) => header.why(request),
             Self::Query(query) => query.why(&request.path),
             Self::Cookie(cookie) => cookie.why(request),
             Self::Metadata(metadata) => metadata.why(state),
-            Self::Tls if peer(request) => "the client presents a certificate".to_owned(),
-            Self::Tls => "the client presents no certificate".to_owned(),
+            Self::Tls(_) if presents_certificate(request) => {
+                "the client presents a certificate".to_owned()
+            }
+            Self::Tls(_) => "the client presents no certificate".to_owned(),
             Self::Unmodelled(fact) => (*fact).to_owned(),
         }
     }
@@ -255,51 +264,66 @@ fn matches_grpc(request: &Request) -> Tri {
     }
 }
 
-impl TlsContext {
+impl TlsContextMatch {
     fn compile(raw: Raw<'_>) -> Self {
-        let flag = |key: &str| raw.get(key).and_then(Raw::bool);
         Self {
-            presented: flag("presented"),
-            validated: flag("validated"),
+            presented: message::optional_flag(raw, "presented"),
+            validated: message::optional_flag(raw, "validated"),
         }
     }
 
-    fn matches(self, state: &State<'_>) -> Tri {
+    fn matches(self, state: &RequestState<'_>) -> Tri {
         let is_presented = match state.caller {
-            Caller::Unknown => return Tri::unknown("whether the client presents a certificate"),
-            Caller::Plain => false,
-            Caller::Tls(_) => peer(&state.request),
+            Peer::Unknown => return Tri::unknown("whether the client presents a certificate"),
+            Peer::Plain => false,
+            Peer::Tls(_) => presents_certificate(&state.request),
         };
-        let presented = self.presented.map(|wanted| (wanted == is_presented).into());
-        // A certificate that was not presented was not validated either.
-        let unknown = || Tri::unknown("whether the client's certificate was validated");
-        let validated = self.validated.map(|wanted| {
-            if is_presented {
-                unknown()
-            } else {
-                (!wanted).into()
+        // "presented: If specified, the route will match against whether or not a certificate is
+        // presented."
+        if self.presented.is_some_and(|wanted| wanted != is_presented) {
+            return Tri::No;
+        }
+        match self.validated {
+            None => Tri::Yes,
+            Some(_) if is_presented => {
+                Tri::unknown("whether the client's certificate was validated")
             }
-        });
-        Tri::all(presented.into_iter().chain(validated))
+            // A certificate that was not presented was not validated either.
+            Some(wanted) => (!wanted).into(),
+        }
     }
 }
 
-fn peer(request: &Request) -> bool {
-    request
-        .connection
-        .tls
-        .as_ref()
-        .is_some_and(|tls| tls.peer.is_some())
+fn presents_certificate(request: &Request) -> bool {
+    let Some(tls) = &request.connection.tls else {
+        return false;
+    };
+    tls.peer.is_some()
+}
+
+/// `ignore_path_parameters_in_path_matching`: `/a;x/b;y` is matched as `/a/b`, except by templates.
+fn without_parameters(path: &str) -> Cow<'_, str> {
+    if !path.contains(';') {
+        return Cow::Borrowed(path);
+    }
+    let mut plain = String::with_capacity(path.len());
+    for (number, segment) in path.split('/').enumerate() {
+        if number > 0 {
+            plain.push('/');
+        }
+        plain.push_str(segment.split(';').next().unwrap_or_default());
+    }
+    Cow::Owned(plain)
 }
 
 /// `RuntimeFractionalPercent`
 fn fraction(raw: Raw<'_>, runtime: &Runtime<'_>) -> Fraction {
-    let default = raw.get("default_value").map_or(
-        Fraction {
+    let default = match raw.get("default_value") {
+        Some(value) => Fraction::compile(value),
+        None => Fraction {
             numerator: 0,
             denominator: 100,
         },
-        Fraction::compile,
-    );
-    runtime.fraction(&raw.string_at("runtime_key").unwrap_or_default(), default)
+    };
+    runtime.fraction(&message::text(raw, "runtime_key"), default)
 }

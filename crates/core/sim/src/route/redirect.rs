@@ -23,13 +23,14 @@ pub struct Redirect {
 
 impl Default for Redirect {
     fn default() -> Self {
-        let none = Box::<str>::default;
         Self {
+            // "The HTTP status code to use in the redirect response. The default response code is
+            // MOVED_PERMANENTLY (301)."
             response_code: 301,
-            scheme: none(),
-            host: none(),
-            port: none(),
-            path: none(),
+            scheme: Box::default(),
+            host: Box::default(),
+            port: Box::default(),
+            path: Box::default(),
             rewrite: PathRewrite::None,
             strip_query: false,
         }
@@ -40,25 +41,31 @@ impl Redirect {
     pub(super) fn compile(raw: Raw<'_>) -> Self {
         let mut redirect = Self::default();
         for (key, value) in raw.members() {
-            let text = || value.string().unwrap_or_default();
-            match &*key {
-                "https_redirect" if value.bool() == Some(true) => redirect.scheme = "https".into(),
-                "scheme_redirect" => redirect.scheme = text().into(),
-                "host_redirect" => redirect.host = text().into(),
-                "port_redirect" => {
-                    redirect.port = format!(":{}", value.number().unwrap_or_default()).into()
-                }
-                "path_redirect" => redirect.path = text().into(),
-                "response_code" => redirect.response_code = code(&text()),
-                "strip_query" => redirect.strip_query = value.bool().unwrap_or_default(),
-                other => {
-                    if let Some(rewrite) = PathRewrite::compile(other, value) {
-                        redirect.rewrite = rewrite;
-                    }
+            redirect.read(&key, value);
+        }
+        redirect
+    }
+
+    /// Takes in a member of the `RedirectAction`.
+    fn read(&mut self, key: &str, value: Raw<'_>) {
+        let text = value.string().unwrap_or_default();
+        let flag = value.bool() == Some(true);
+        match key {
+            "https_redirect" if flag => self.scheme = "https".into(),
+            "scheme_redirect" => self.scheme = text.into(),
+            "host_redirect" => self.host = text.into(),
+            "port_redirect" => {
+                self.port = format!(":{}", value.number().unwrap_or_default()).into();
+            }
+            "path_redirect" => self.path = text.into(),
+            "response_code" => self.response_code = code(&text),
+            "strip_query" => self.strip_query = flag,
+            other => {
+                if let Some(rewrite) = PathRewrite::compile(other, value) {
+                    self.rewrite = rewrite;
                 }
             }
         }
-        redirect
     }
 
     /// The `location` header, or the fact that is missing to tell.
@@ -67,31 +74,25 @@ impl Redirect {
         route_match: &RouteMatch,
         request: &Request,
     ) -> Result<String, Box<str>> {
-        let scheme = if self.scheme.is_empty() {
-            &*request.scheme
-        } else {
-            &*self.scheme
-        };
-        let host = if self.host.is_empty() {
-            self.host_of(request, scheme)
-        } else {
-            &*self.host
-        };
+        let scheme = or(&self.scheme, &request.scheme);
+        let host = or(&self.host, self.host_of(request, scheme));
         let rewritten = self.rewrite.apply(route_match, &request.path)?;
         let path = self.path_of(&rewritten);
+        let path = self.without_query(&path);
+
         let slash = if path.starts_with('/') { "" } else { "/" };
-        // "The path_redirect query string, if any, … will not be stripped regardless of
-        // `strip_query`."
-        let end = if self.strip_query && !self.path.contains('?') {
-            path.find('?')
-        } else {
-            None
-        };
-        Ok(format!(
-            "{scheme}://{host}{}{slash}{}",
-            self.port,
-            &path[..end.unwrap_or(path.len())]
-        ))
+        Ok(format!("{scheme}://{host}{}{slash}{path}", self.port))
+    }
+
+    /// "The path_redirect query string, if any, … will not be stripped regardless of `strip_query`."
+    fn without_query<'p>(&self, path: &'p str) -> &'p str {
+        if !self.strip_query || self.path.contains('?') {
+            return path;
+        }
+        match path.split_once('?') {
+            Some((path, _)) => path,
+            None => path,
+        }
     }
 
     /// "`path_redirect`: The path portion of the URL will be swapped with this value"; the query
@@ -112,12 +113,9 @@ impl Redirect {
     /// a scheme that changes.
     fn host_of<'r>(&self, request: &'r Request, scheme: &str) -> &'r str {
         let host = &*request.authority;
-        let colon = if host.starts_with('[') {
-            host.rfind("]:").map(|at| at + 1)
-        } else {
-            host.rfind(':')
+        let Some(colon) = port_colon(host) else {
+            return host;
         };
-        let Some(colon) = colon else { return host };
         let protocol = request
             .values("x-forwarded-proto")
             .next()
@@ -126,11 +124,8 @@ impl Redirect {
             (protocol, &host[colon..]),
             ("https", ":443") | ("http", ":80")
         );
-        if !self.port.is_empty() || scheme != protocol && is_default {
-            &host[..colon]
-        } else {
-            host
-        }
+        let port_changes = !self.port.is_empty() || scheme != protocol && is_default;
+        if port_changes { &host[..colon] } else { host }
     }
 }
 
@@ -142,4 +137,17 @@ fn code(name: &str) -> u16 {
         "PERMANENT_REDIRECT" => 308,
         _ => 301,
     }
+}
+
+/// An empty field of a redirect keeps what the request has.
+fn or<'t>(field: &'t str, request: &'t str) -> &'t str {
+    if field.is_empty() { request } else { field }
+}
+
+/// Where the port of a host begins. The colons inside `[::1]` are none of it.
+fn port_colon(host: &str) -> Option<usize> {
+    if host.starts_with('[') {
+        return Some(host.rfind("]:")? + 1);
+    }
+    host.rfind(':')
 }

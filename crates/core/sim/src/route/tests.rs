@@ -1,37 +1,37 @@
 use super::*;
 use crate::request::tests::get as request;
-use crate::state::Known;
+use crate::state::MetadataEntry;
 
 fn table(text: &str) -> RouteTable<'_> {
     RouteTable::compile(Raw::of(text).expect("JSON"), &Runtime::default())
 }
 
 /// What the table does, in a word: `host/route>cluster`, `301 location`, `404`, `? fact`.
-fn outcome(routed: &Routed<'_, '_>) -> String {
+fn outcome(routed: &RouteOutcome<'_, '_>) -> String {
     match routed {
-        Routed::Route(RouteDecision {
+        RouteOutcome::Route(RouteDecision {
             virtual_host,
             route,
             target,
             ..
         }) => {
             let target = match target {
-                Target::Clusters(branches) => {
-                    let one = |b: &Branch<'_, '_>| format!(">{}*{}", b.cluster, b.weight);
+                RouteTarget::Clusters(branches) => {
+                    let one = |b: &RouteBranch<'_, '_>| format!(">{}*{}", b.cluster, b.weight);
                     branches.iter().map(one).collect::<String>()
                 }
-                Target::Redirect(code, location) => format!(" {code} {location}"),
-                Target::DirectResponse(code, ..) => format!(" {code}"),
+                RouteTarget::Redirect(code, location) => format!(" {code} {location}"),
+                RouteTarget::DirectResponse(code, ..) => format!(" {code}"),
             };
             format!("{}/{}{target}", virtual_host.name, route.name)
         }
-        Routed::RequireTls { location, .. } => format!("301 {location}"),
-        Routed::NoRoute { virtual_host } => {
+        RouteOutcome::RequireTls { location, .. } => format!("301 {location}"),
+        RouteOutcome::NoRoute { virtual_host } => {
             format!("404 {}", virtual_host.map_or("", |host| &host.name))
         }
-        Routed::Undecided { fact, .. } => format!("? {fact}"),
-        Routed::Branches(branches) => {
-            let one = |(share, routed): &(Share, Routed<'_, '_>)| {
+        RouteOutcome::Undecided { fact, .. } => format!("? {fact}"),
+        RouteOutcome::Branches(branches) => {
+            let one = |(share, routed): &(RequestShare, RouteOutcome<'_, '_>)| {
                 format!("{}/{} {}", share.of, share.total, outcome(routed))
             };
             branches.iter().map(one).collect::<Vec<_>>().join("; ")
@@ -40,7 +40,7 @@ fn outcome(routed: &Routed<'_, '_>) -> String {
 }
 
 fn route(table: &RouteTable<'_>, request: &Request) -> String {
-    outcome(&table.route(&State::new(request), &mut Record::dropping()))
+    outcome(&table.route(&RequestState::new(request), &mut DecisionRecord::dropping()))
 }
 
 #[test]
@@ -100,9 +100,9 @@ fn an_unknown_route_ahead_of_the_winner_leaves_it_undecided() {
         "? the header user-agent"
     );
     assert_eq!(route(&table, &request("a", "/b")), "v/rest>d*1");
-    let mut record = Record::keeping();
+    let mut record = DecisionRecord::keeping();
     let request = request("a", "/b");
-    let routed = table.route(&State::new(&request), &mut record);
+    let routed = table.route(&RequestState::new(&request), &mut record);
     assert_eq!(outcome(&routed), "v/rest>d*1");
     let considered: Vec<_> = record
         .considered
@@ -234,17 +234,19 @@ fn the_scopes_of_filter_configuration_start_with_the_most_specific() {
     );
     let table = table(&text);
     let request = request("a", "/");
-    let Routed::Route(decision) = table.route(&State::new(&request), &mut Record::dropping())
-    else {
+    let RouteOutcome::Route(decision) = table.route(
+        &RequestState::new(&request),
+        &mut DecisionRecord::dropping(),
+    ) else {
         panic!("there is a route")
     };
-    let Target::Clusters(branches) = &decision.target else {
+    let RouteTarget::Clusters(branches) = &decision.target else {
         panic!("it forwards")
     };
     let names: Vec<_> = decision
         .scopes(branches.first())
         .iter()
-        .flat_map(Scope::filters)
+        .flat_map(FilterScope::filters)
         .collect();
     assert_eq!(names, ["1", "2", "3", "4"]);
     assert_eq!(decision.scopes(None).len(), 3);
@@ -260,28 +262,28 @@ fn claims_route_once_a_filter_has_written_them() {
         ]}]}"#,
     );
     let request = request("a", "/");
-    let mut state = State::new(&request);
+    let mut state = RequestState::new(&request);
     assert_eq!(
-        outcome(&table.route(&state, &mut Record::dropping())),
+        outcome(&table.route(&state, &mut DecisionRecord::dropping())),
         "v/rest>d*1"
     );
     let claims = vec![("group".to_owned(), "admin".to_owned())];
     state.metadata.set(
         "envoy.filters.http.jwt_authn",
         "payload",
-        Known::Claims(claims),
+        MetadataEntry::Claims(claims),
     );
     assert_eq!(
-        outcome(&table.route(&state, &mut Record::dropping())),
+        outcome(&table.route(&state, &mut DecisionRecord::dropping())),
         "v/admin>c*1"
     );
     state.metadata.set(
         "envoy.filters.http.jwt_authn",
         "payload",
-        Known::Unknown("the token".into()),
+        MetadataEntry::Unknown("the token".into()),
     );
     assert_eq!(
-        outcome(&table.route(&state, &mut Record::dropping())),
+        outcome(&table.route(&state, &mut DecisionRecord::dropping())),
         "? the token"
     );
 }
@@ -313,11 +315,12 @@ fn headers_are_changed_from_the_weighted_cluster_outwards() {
             ("x-gone".to_owned(), "1".to_owned()),
             ("x-v".to_owned(), "mine".to_owned()),
         ];
-        let mut state = State::new(&request);
-        let Routed::Route(decision) = table.route(&state, &mut Record::dropping()) else {
+        let mut state = RequestState::new(&request);
+        let RouteOutcome::Route(decision) = table.route(&state, &mut DecisionRecord::dropping())
+        else {
             panic!("there is a route")
         };
-        let Target::Clusters(branches) = &decision.target else {
+        let RouteTarget::Clusters(branches) = &decision.target else {
             panic!("it forwards")
         };
         assert_eq!(decision.change_headers(&branches[0], &mut state), []);
@@ -335,11 +338,11 @@ fn a_formatted_header_value_is_named_as_unknown() {
             "request_headers_to_add": [{"header": {"key": "x-a", "value": "%REQ(x-b)%"}}, {"header": {"key": "x-b", "value": "5%%"}}]}]}]}"#,
     );
     let request = request("a", "/");
-    let mut state = State::new(&request);
-    let Routed::Route(decision) = table.route(&state, &mut Record::dropping()) else {
+    let mut state = RequestState::new(&request);
+    let RouteOutcome::Route(decision) = table.route(&state, &mut DecisionRecord::dropping()) else {
         panic!("there is a route")
     };
-    let Target::Clusters(branches) = &decision.target else {
+    let RouteTarget::Clusters(branches) = &decision.target else {
         panic!("it forwards")
     };
     let unknown = decision.change_headers(&branches[0], &mut state);

@@ -1,12 +1,12 @@
 //! `config.route.v3.VirtualHost` and its routes.
 
 use super::headers::HeaderChanges;
-use super::matching::Context;
-use super::{Action, RouteMatch, facts};
-use crate::filters::Scope;
+use super::matching::MatchContext;
+use super::{RouteEffect, RouteMatch, facts};
+use crate::filters::FilterScope;
 use crate::matcher::unmodelled;
 use crate::runtime::Runtime;
-use crate::{Considered, Request, Tri};
+use crate::{MatchCandidate, Request, Tri};
 use meshladder_capture::envoy::name::istio_config;
 use meshladder_text::json::Raw;
 
@@ -26,7 +26,7 @@ pub struct VirtualHost<'a> {
     /// What routes without a policy of their own inherit, for display: name and value.
     pub facts: Vec<(&'static str, Box<str>)>,
     pub(super) headers: HeaderChanges,
-    pub(super) scope: Scope<'a>,
+    pub(super) scope: FilterScope<'a>,
     /// Why its routes cannot be evaluated.
     pub(super) unmodelled: Option<Box<str>>,
 }
@@ -53,13 +53,13 @@ pub struct Route<'a> {
     /// What it matches.
     pub route_match: RouteMatch,
     /// What it does.
-    pub action: Action<'a>,
+    pub action: RouteEffect<'a>,
     /// The Istio object it was made from, as `name.namespace`.
     pub istio_config: Option<Box<str>>,
     /// `metadata`, for what else it says.
     pub metadata: Option<Raw<'a>>,
     pub(super) headers: HeaderChanges,
-    pub(super) scope: Scope<'a>,
+    pub(super) scope: FilterScope<'a>,
 }
 
 impl<'a> VirtualHost<'a> {
@@ -72,54 +72,55 @@ impl<'a> VirtualHost<'a> {
             require_tls: RequireTls::None,
             facts: Vec::new(),
             headers: HeaderChanges::default(),
-            scope: Scope::default(),
+            scope: FilterScope::default(),
             unmodelled: None,
         };
         for (key, value) in raw.members() {
-            match &*key {
-                "name" => host.name = value.string().unwrap_or_default().into(),
-                "domains" => {
-                    host.domains = value
-                        .elements()
-                        .filter_map(Raw::string)
-                        .map(Into::into)
-                        .collect()
-                }
-                "routes" => {
-                    host.routes = value
-                        .elements()
-                        .map(|raw| Route::compile(raw, runtime))
-                        .collect()
-                }
-                "require_tls" => host.require_tls = RequireTls::compile(value),
-                "matcher" => host.unmodelled = Some(unmodelled("the virtual host's matcher tree")),
-                other => {
-                    host.scope.read(other, value);
-                    if !host.headers.read(other, value) {
-                        host.facts.extend(facts::read(other, value));
-                    }
-                }
-            }
+            host.read(&key, value, runtime);
         }
         host
     }
 
-    /// "If the scheme is not https": Envoy looks at `x-forwarded-proto`.
-    pub(super) fn requires_tls(&self, request: &Request) -> Tri {
-        if self.require_tls == RequireTls::None
-            || request.values("x-forwarded-proto").next() == Some("https")
-        {
-            return Tri::No;
-        }
-        match self.require_tls {
-            RequireTls::ExternalOnly => Tri::unknown("whether the request is internal"),
-            _ => Tri::Yes,
+    /// Takes in a member of the `VirtualHost`.
+    fn read(&mut self, key: &str, value: Raw<'a>, runtime: &Runtime<'_>) {
+        match key {
+            "name" => self.name = value.string().unwrap_or_default().into(),
+            "domains" => {
+                for domain in value.elements() {
+                    self.domains.extend(domain.string().map(Box::from));
+                }
+            }
+            "routes" => {
+                for route in value.elements() {
+                    self.routes.push(Route::compile(route, runtime));
+                }
+            }
+            "require_tls" => self.require_tls = RequireTls::compile(value),
+            "matcher" => self.unmodelled = Some(unmodelled("the virtual host's matcher tree")),
+            other => {
+                self.scope.read(other, value);
+                if !self.headers.read(other, value) {
+                    self.facts.extend(facts::read(other, value));
+                }
+            }
         }
     }
 
-    pub(super) fn considered(&self, request: &Request, domain: usize) -> Considered {
+    /// "If the scheme is not https": Envoy looks at `x-forwarded-proto`.
+    pub(super) fn requires_tls(&self, request: &Request) -> Tri {
+        if request.values("x-forwarded-proto").next() == Some("https") {
+            return Tri::No;
+        }
+        match self.require_tls {
+            RequireTls::None => Tri::No,
+            RequireTls::ExternalOnly => Tri::unknown("whether the request is internal"),
+            RequireTls::All => Tri::Yes,
+        }
+    }
+
+    pub(super) fn candidate(&self, request: &Request, domain: usize) -> MatchCandidate {
         let domain = &self.domains[domain];
-        Considered {
+        MatchCandidate {
             what: format!("virtual host {}", self.name),
             matched: Tri::Yes,
             why: format!("host `{}` has its domain `{domain}`", request.authority),
@@ -144,11 +145,11 @@ impl<'a> Route<'a> {
             name: Box::default(),
             raw,
             route_match: RouteMatch::default(),
-            action: Action::Unmodelled(unmodelled("a route without an action")),
+            action: RouteEffect::Unmodelled(unmodelled("a route without an action")),
             istio_config: None,
             metadata: None,
             headers: HeaderChanges::default(),
-            scope: Scope::default(),
+            scope: FilterScope::default(),
         };
         for (key, value) in raw.members() {
             match &*key {
@@ -163,7 +164,7 @@ impl<'a> Route<'a> {
                     if route.headers.read(other, value) {
                         continue;
                     }
-                    if let Some(action) = Action::compile(other, value, runtime) {
+                    if let Some(action) = RouteEffect::compile(other, value, runtime) {
                         route.action = action;
                     }
                 }
@@ -172,15 +173,13 @@ impl<'a> Route<'a> {
         route
     }
 
-    pub(super) fn considered(&self, matched: &Tri, context: &Context<'_>) -> Considered {
-        let what = self.route_match.describe();
-        let what = if self.name.is_empty() {
-            what
-        } else {
-            format!("route {}: {what}", self.name)
-        };
-        Considered {
-            what,
+    pub(super) fn candidate(&self, matched: &Tri, context: &MatchContext<'_>) -> MatchCandidate {
+        let path = self.route_match.describe();
+        MatchCandidate {
+            what: match &*self.name {
+                "" => path,
+                name => format!("route {name}: {path}"),
+            },
             matched: matched.clone(),
             why: self.route_match.why(context),
             at: self.raw.offset(),

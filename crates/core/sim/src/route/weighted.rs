@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::Branch;
+use super::RouteBranch;
 use super::action::cluster_of_header;
 use super::fraction::Dice;
 use super::headers::HeaderChanges;
 use crate::Request;
-use crate::filters::Scope;
+use crate::filters::FilterScope;
+use crate::message;
 use crate::runtime::Runtime;
 use meshladder_text::json::Raw;
 
@@ -34,26 +35,24 @@ pub struct WeightedCluster<'a> {
     /// `host_rewrite_literal`; empty for none.
     pub host_rewrite_literal: Box<str>,
     pub(super) headers: HeaderChanges,
-    pub(super) scope: Scope<'a>,
+    pub(super) scope: FilterScope<'a>,
     cluster_header: Box<str>,
 }
 
 impl<'a> WeightedClusters<'a> {
     pub(super) fn compile(raw: Raw<'a>, runtime: &Runtime<'_>) -> Self {
-        let prefix = raw.string_at("runtime_key_prefix").unwrap_or_default();
-        let clusters: Vec<_> = raw
-            .list("clusters")
-            .map(|raw| WeightedCluster::compile(raw, &prefix, runtime))
-            .collect();
-        let header_name = raw
-            .string_at("header_name")
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        let total = clusters.iter().map(|cluster| cluster.weight).sum();
+        let prefix = message::text(raw, "runtime_key_prefix");
+        let mut clusters = Vec::new();
+        let mut total = 0;
+        for raw in raw.list("clusters") {
+            let cluster = WeightedCluster::compile(raw, &prefix, runtime);
+            total += cluster.weight;
+            clusters.push(cluster);
+        }
         Self {
             clusters,
             total,
-            header_name: header_name.into(),
+            header_name: message::header_name(raw, "header_name"),
         }
     }
 
@@ -62,49 +61,52 @@ impl<'a> WeightedClusters<'a> {
         &'t self,
         dice: Dice,
         request: &Request,
-    ) -> Result<Vec<Branch<'t, 'a>>, Box<str>> {
+    ) -> Result<Vec<RouteBranch<'t, 'a>>, Box<str>> {
         let dice = dice.by(self.total);
         let (from, to) = match self.stated(request) {
             Some(number) => (number % self.total.max(1), number % self.total.max(1) + 1),
             None => (dice.from, dice.to),
         };
+
+        // Each cluster has a range of the numbers below the total, in the order of the entries.
         let mut begin = 0;
         let mut branches = Vec::new();
         for entry in &self.clusters {
             let end = begin + entry.weight;
             let weight = end.min(to).saturating_sub(begin.max(from));
             begin = end;
-            if weight > 0 {
-                branches.push(Branch {
-                    cluster: entry.cluster(request)?,
-                    weight,
-                    entry: Some(entry),
-                });
+            if weight == 0 {
+                continue;
             }
+            branches.push(RouteBranch {
+                cluster: entry.cluster(request)?,
+                weight,
+                entry: Some(entry),
+            });
         }
         Ok(branches)
     }
 
-    /// "We expect single-valued header here … we treat multi-valued header as invalid input".
+    /// The number in the header. "We expect single-valued header here … we treat multi-valued header as
+    /// invalid input".
     fn stated(&self, request: &Request) -> Option<u64> {
         if self.header_name.is_empty() {
             return None;
         }
         let mut values = request.values(&self.header_name);
         let number = values.next()?.trim_ascii().parse().ok()?;
-        values.next().is_none().then_some(number)
+        if values.next().is_some() {
+            return None;
+        }
+        Some(number)
     }
 }
 
 impl<'a> WeightedCluster<'a> {
     fn compile(raw: Raw<'a>, runtime_key_prefix: &str, runtime: &Runtime<'_>) -> Self {
-        let text = |key: &str| raw.string_at(key).unwrap_or_default();
-        let name = text("name");
-        let weight = raw.get("weight").and_then(Raw::number).unwrap_or_default();
-        let from_runtime = (!runtime_key_prefix.is_empty())
-            .then(|| runtime.integer(&format!("{runtime_key_prefix}.{name}")));
+        let name = message::text(raw, "name");
         let mut headers = HeaderChanges::default();
-        let mut scope = Scope::default();
+        let mut scope = FilterScope::default();
         for (key, value) in raw.members() {
             headers.read(&key, value);
             scope.read(&key, value);
@@ -113,9 +115,9 @@ impl<'a> WeightedCluster<'a> {
             raw,
             headers,
             scope,
-            weight: from_runtime.flatten().unwrap_or(weight),
-            host_rewrite_literal: text("host_rewrite_literal").into(),
-            cluster_header: text("cluster_header").to_ascii_lowercase().into(),
+            weight: weight(raw, &name, runtime_key_prefix, runtime),
+            host_rewrite_literal: message::text(raw, "host_rewrite_literal").into(),
+            cluster_header: message::header_name(raw, "cluster_header"),
             name: name.into(),
         }
     }
@@ -126,4 +128,15 @@ impl<'a> WeightedCluster<'a> {
         }
         cluster_of_header(&self.cluster_header, request).map(Cow::Owned)
     }
+}
+
+/// "runtime_key_prefix: Specifies the runtime key prefix that should be used to construct the
+/// runtime keys associated with each cluster."
+fn weight(entry: Raw<'_>, name: &str, runtime_key_prefix: &str, runtime: &Runtime<'_>) -> u64 {
+    let weight = message::number(entry, "weight");
+    if runtime_key_prefix.is_empty() {
+        return weight;
+    }
+    let key = format!("{runtime_key_prefix}.{name}");
+    runtime.integer(&key).unwrap_or(weight)
 }

@@ -1,8 +1,8 @@
 //! A client beyond the ingress gateway: which gateway takes its call.
 
 use super::{Walker, nowhere};
-use crate::Record;
-use crate::listener::{Accepted, Side};
+use crate::DecisionRecord;
+use crate::listener::{ListenerOutcome, TrafficDirection};
 use crate::trace::{Branch, End, EndKind, Hop};
 use meshladder_capture::snapshot::ProxyRef;
 
@@ -18,11 +18,12 @@ impl Walker<'_, '_> {
             let gateway = documents.proxy(number);
             let mut connection = self.plain_connection(self.call.source_ip);
             connection.destination = (self.gateway_address(gateway), self.gateway_port(gateway));
-            let accepted =
-                proxy
-                    .listeners
-                    .accept(Side::Inbound, &connection, &mut Record::dropping());
-            if !matches!(accepted, Accepted::Taken(_)) {
+            let accepted = proxy.listeners.accept(
+                TrafficDirection::Inbound,
+                &connection,
+                &mut DecisionRecord::dropping(),
+            );
+            if !matches!(accepted, ListenerOutcome::Taken(_)) {
                 continue;
             }
             let request = self.request(connection);

@@ -5,15 +5,15 @@ use std::rc::Rc;
 
 use super::proxy::Proxy;
 use super::{Detail, object};
-use crate::chain::{self, Found};
-use crate::listener::{Accepted, Side};
+use crate::chain::{self, ChainChoice};
+use crate::listener::{ListenerOutcome, TrafficDirection};
 use crate::rbac::PolicyName;
 use crate::rbac::policy_in;
 use crate::request::Request;
-use crate::state::Caller;
+use crate::state::Peer;
 use crate::tls::Handshake;
 use crate::trace::{At, Branch, End, EndKind, Hop, Step};
-use crate::{Answer, Record};
+use crate::{Answer, DecisionRecord};
 use meshladder_text::time::Time;
 
 mod cluster;
@@ -124,7 +124,11 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, "outbound", now, detail).cross(Side::Outbound, request, is_tcp)
+        Crossing::new(self, "outbound", now, detail).cross(
+            TrafficDirection::Outbound,
+            request,
+            is_tcp,
+        )
     }
 
     /// A connection from another pod.
@@ -135,7 +139,11 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, "inbound", now, detail).cross(Side::Inbound, request, is_tcp)
+        Crossing::new(self, "inbound", now, detail).cross(
+            TrafficDirection::Inbound,
+            request,
+            is_tcp,
+        )
     }
 
     /// A connection from outside the mesh to a gateway.
@@ -145,7 +153,7 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, "gateway", now, detail).cross(Side::Inbound, request, false)
+        Crossing::new(self, "gateway", now, detail).cross(TrafficDirection::Inbound, request, false)
     }
 }
 
@@ -172,11 +180,11 @@ impl<'p, 'a> Crossing<'p, 'a> {
         }
     }
 
-    fn record(&self) -> Record {
+    fn record(&self) -> DecisionRecord {
         if self.detail == Detail::Losers {
-            Record::keeping()
+            DecisionRecord::keeping()
         } else {
-            Record::dropping()
+            DecisionRecord::dropping()
         }
     }
 
@@ -184,7 +192,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
         &mut self,
         stage: &'static str,
         chosen: impl FnOnce() -> String,
-        record: Record,
+        record: DecisionRecord,
         at: Option<usize>,
     ) {
         if self.detail < Detail::Steps {
@@ -223,18 +231,18 @@ impl<'p, 'a> Crossing<'p, 'a> {
         }
     }
 
-    fn cross(mut self, side: Side, request: &Request, is_tcp: bool) -> (Hop, Vec<Way>) {
+    fn cross(mut self, side: TrafficDirection, request: &Request, is_tcp: bool) -> (Hop, Vec<Way>) {
         let ways = self.accept(side, request, is_tcp);
         (self.hop, ways)
     }
 
-    fn accept(&mut self, side: Side, request: &Request, is_tcp: bool) -> Vec<Way> {
+    fn accept(&mut self, side: TrafficDirection, request: &Request, is_tcp: bool) -> Vec<Way> {
         let proxy = self.proxy;
         let connection = &request.connection;
         let mut record = self.record();
         let taken = match proxy.listeners.accept(side, connection, &mut record) {
-            Accepted::Taken(taken) => taken,
-            Accepted::NotCaptured(why) => {
+            ListenerOutcome::Taken(taken) => taken,
+            ListenerOutcome::NotCaptured(why) => {
                 self.step("listener", || format!("none: {why}"), record, None);
                 let sent = Rc::new(Sent {
                     request: request.clone(),
@@ -250,7 +258,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     ..Way::end(End::undecided(""))
                 }];
             }
-            Accepted::NoListener => {
+            ListenerOutcome::NoListener => {
                 self.step("listener", || "none".to_owned(), record, None);
                 return vec![Way::end(End::new(
                     EndKind::NoListener,
@@ -267,8 +275,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
         self.object(|| object::of(listener.raw));
         let mut record = self.record();
         let chain = match taken.chain(connection, &mut record) {
-            Found::Chain(chain) => chain,
-            Found::None => {
+            ChainChoice::Chain(chain) => chain,
+            ChainChoice::None => {
                 self.step(
                     "filter-chain",
                     || "none".to_owned(),
@@ -280,7 +288,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     End::new(EndKind::Reset, 0, chain::NOT_FOUND, because).flag("NR"),
                 )];
             }
-            Found::Undecided(fact) => {
+            ChainChoice::Undecided(fact) => {
                 self.step(
                     "filter-chain",
                     || format!("it depends on {fact}"),
@@ -302,17 +310,22 @@ impl<'p, 'a> Crossing<'p, 'a> {
         self.object(|| object::of(chain.raw));
         let inside = proxy.inside(chain);
         let caller = match inside.transport.accept(connection, &proxy.secrets) {
-            Handshake::Plain { .. } => Caller::Plain,
-            Handshake::Terminated { peer, .. } => Caller::Tls(peer.unwrap_or_default().to_vec()),
+            Handshake::Plain { .. } => Peer::Plain,
+            Handshake::Terminated { peer, .. } => Peer::Tls(peer.unwrap_or_default().to_vec()),
             Handshake::Failed { why, .. } => {
-                self.step("tls", || why.clone(), Record::dropping(), Some(chain.at));
+                self.step(
+                    "tls",
+                    || why.clone(),
+                    DecisionRecord::dropping(),
+                    Some(chain.at),
+                );
                 return vec![Way::end(End::new(EndKind::TlsMismatch, 0, "", why))];
             }
             Handshake::Unknown(fact) => {
                 self.step(
                     "tls",
                     || format!("it depends on {fact}"),
-                    Record::dropping(),
+                    DecisionRecord::dropping(),
                     Some(chain.at),
                 );
                 return vec![Way::end(End::undecided(&fact))];

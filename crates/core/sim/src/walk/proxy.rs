@@ -10,18 +10,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::documents::Loaded;
-use crate::chain::Chain;
+use crate::chain::FilterChain;
 use crate::cluster::Clusters;
-use crate::filters::{FilterChain, Overrides};
+use crate::filters::{HttpFilters, Overrides};
 use crate::listener::Listeners;
-use crate::network::{Kind, NetworkFilters};
-use crate::path::BeforeRouting;
+use crate::network::{NetworkFilterKind, NetworkFilters};
+use crate::path::RequestPreparation;
 use crate::rbac::RbacFilter;
-use crate::route::{RouteDecision, RouteTable, Target};
+use crate::route::{RouteDecision, RouteTable, RouteTarget};
 use crate::runtime::Runtime;
 use crate::tls::{Secrets, Transport};
 use crate::upgrade::Upgrades;
-use meshladder_capture::envoy::clusters::Clusters as Statuses;
+use meshladder_capture::envoy::clusters::ClusterStatuses as Statuses;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::json::Raw;
@@ -60,11 +60,11 @@ pub(super) struct Inside<'a> {
 /// A connection manager.
 pub(super) struct Manager<'a> {
     pub(super) at: usize,
-    pub(super) before: BeforeRouting,
+    pub(super) before: RequestPreparation,
     pub(super) upgrades: Upgrades,
     /// None when the proxy does not have it.
     pub(super) table: Option<Rc<RouteTable<'a>>>,
-    pub(super) filters: FilterChain<'a>,
+    pub(super) filters: HttpFilters<'a>,
     /// Whether the filter `istio.alpn` says which HTTP a request is.
     pub(super) says_http: bool,
 }
@@ -104,17 +104,17 @@ impl<'a> Proxy<'a> {
     }
 
     /// What is inside a filter chain.
-    pub(super) fn inside(&self, chain: &Chain<'a>) -> Rc<Inside<'a>> {
+    pub(super) fn inside(&self, chain: &FilterChain<'a>) -> Rc<Inside<'a>> {
         self.chains.get(chain.at, || {
             let filters = NetworkFilters::compile(chain.raw);
             let policies = filters.filters.iter().map(|filter| match filter.kind {
-                Kind::Rbac => filter.config.map(RbacFilter::compile),
+                NetworkFilterKind::Rbac => filter.config.map(RbacFilter::compile),
                 _ => None,
             });
             let manager = filters
                 .filters
                 .iter()
-                .find(|filter| matches!(filter.kind, Kind::HttpConnectionManager));
+                .find(|filter| matches!(filter.kind, NetworkFilterKind::HttpConnectionManager));
             Inside {
                 transport: Transport::compile(chain.raw.get("transport_socket")),
                 policies: policies.collect(),
@@ -134,10 +134,10 @@ impl<'a> Proxy<'a> {
                 .find(|r| r.name == name)
                 .and_then(|r| r.raw)
         });
-        let filters = FilterChain::compile(config, &self.runtime, &|name| self.extension(name));
+        let filters = HttpFilters::compile(config, &self.runtime, &|name| self.extension(name));
         Manager {
             at: config.offset(),
-            before: BeforeRouting::compile(config, &self.runtime),
+            before: RequestPreparation::compile(config, &self.runtime),
             upgrades: Upgrades::compile(config),
             table: table.map(|raw| {
                 self.tables
@@ -159,7 +159,7 @@ impl<'a> Proxy<'a> {
         branch: Option<usize>,
     ) -> Rc<Overrides> {
         let branch = match &decision.target {
-            Target::Clusters(all) => branch.and_then(|number| all.get(number)),
+            RouteTarget::Clusters(all) => branch.and_then(|number| all.get(number)),
             _ => None,
         };
         if !decision.has_overrides(branch) {

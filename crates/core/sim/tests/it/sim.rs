@@ -1,11 +1,11 @@
 //! The evaluator, held to the truth tables in `tests/data/sim`. The oracle holds a real Envoy to
 //! the same ones.
 
-use meshladder_sim::path::{BeforeRouting, Entered};
+use meshladder_sim::path::{PreparedRequest, RequestPreparation};
 use meshladder_sim::request::{Claims, Connection};
-use meshladder_sim::route::{RouteTable, Routed};
+use meshladder_sim::route::{RouteOutcome, RouteTable};
 use meshladder_sim::runtime::Runtime;
-use meshladder_sim::{Record, Request, State, Tri};
+use meshladder_sim::{DecisionRecord, Request, RequestState, Tri};
 use meshladder_text::json::Raw;
 
 mod truth;
@@ -43,15 +43,18 @@ fn say(route_match: &str, case: &Case) -> Tri {
         format!(r#"{{"virtual_hosts": [{{"name": "v", "domains": ["*"], "routes": [{route}]}}]}}"#);
     let raw = |text| Raw::of(text).expect("JSON");
     let table = RouteTable::compile(raw(&table), &Runtime::default());
-    let manager = BeforeRouting::compile(raw("{}"), &Runtime::default());
+    let manager = RequestPreparation::compile(raw("{}"), &Runtime::default());
     let request = request(case);
-    let Entered::Request(request) = manager.enter(&request) else {
+    let PreparedRequest::Request(request) = manager.enter(&request) else {
         panic!("{case:?} was answered")
     };
-    match table.route(&State::new(&request), &mut Record::dropping()) {
-        Routed::Route(_) => Tri::Yes,
-        Routed::NoRoute { .. } => Tri::No,
-        Routed::Undecided { fact, .. } => Tri::Unknown(fact),
+    match table.route(
+        &RequestState::new(&request),
+        &mut DecisionRecord::dropping(),
+    ) {
+        RouteOutcome::Route(_) => Tri::Yes,
+        RouteOutcome::NoRoute { .. } => Tri::No,
+        RouteOutcome::Undecided { fact, .. } => Tri::Unknown(fact),
         other => panic!("{case:?}: {other:?}"),
     }
 }

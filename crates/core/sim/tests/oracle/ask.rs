@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use meshladder_sim::Request;
-use meshladder_sim::filters::{Branch, Walk};
+use meshladder_sim::filters::{FilterBranch, FilterWalk};
 use meshladder_sim::request::{Claims, Connection};
 
 use crate::harness::Answer;
@@ -28,7 +28,7 @@ impl Said {
     }
 
     /// What the walk says; a request that reaches the router finds no endpoint.
-    pub(crate) fn by_walk(walk: &Walk<'_>) -> Result<Self, String> {
+    pub(crate) fn by_walk(walk: &FilterWalk<'_>) -> Result<Self, String> {
         match (&walk.undecided, walk.branches.as_slice()) {
             (Some(fact), _) => Err(format!("undecided: {fact}")),
             (None, [branch]) => Ok(Self::by_branch(branch)),
@@ -37,7 +37,7 @@ impl Said {
     }
 
     /// The same for one of several ways.
-    pub(crate) fn by_branch(branch: &Branch) -> Self {
+    pub(crate) fn by_branch(branch: &FilterBranch) -> Self {
         let flags = |flags: &[&str]| {
             if flags.is_empty() {
                 "-".to_owned()

@@ -6,9 +6,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use meshladder_capture::envoy::dump::{Dump, Section};
-use meshladder_sim::Record;
-use meshladder_sim::chain::{FilterChains, Found};
-use meshladder_sim::inspect::{ListenerFilters, Seen};
+use meshladder_sim::DecisionRecord;
+use meshladder_sim::chain::{ChainChoice, FilterChains};
+use meshladder_sim::inspect::{InspectedConnection, ListenerFilters};
 use meshladder_sim::request::Connection;
 use meshladder_text::json::Raw;
 use serde_json::{Value, json};
@@ -162,23 +162,23 @@ impl<'a> Probe<'a> {
         let seen = self.filters.inspect(
             connection,
             connection.destination.1,
-            Seen::unseen(connection),
+            InspectedConnection::unseen(connection),
         );
-        let seen = Seen {
+        let seen = InspectedConnection {
             direct_source: Some(self.direct),
             ..seen.expect("all filters are modelled")
         };
-        let mut record = Record::keeping();
+        let mut record = DecisionRecord::keeping();
         let found = self.chains.find(&seen, &mut record);
         count(&found, &record, coverage);
         let ours = words(&found);
         // Without its source a connection is undecided, or goes the same way.
-        let nowhere = Seen {
+        let nowhere = InspectedConnection {
             source: None,
             direct_source: None,
             ..seen
         };
-        let blind = words(&self.chains.find(&nowhere, &mut Record::dropping()));
+        let blind = words(&self.chains.find(&nowhere, &mut DecisionRecord::dropping()));
         assert!(
             blind == ours || blind.starts_with("undecided"),
             "{blind} without a source, {ours} with it"
@@ -187,17 +187,17 @@ impl<'a> Probe<'a> {
     }
 }
 
-fn words(found: &Found<'_, '_>) -> String {
+fn words(found: &ChainChoice<'_, '_>) -> String {
     match found {
-        Found::Chain(chain) => chain.name.to_string(),
-        Found::None => String::new(),
-        Found::Undecided(fact) => format!("undecided: {fact}"),
+        ChainChoice::Chain(chain) => chain.name.to_string(),
+        ChainChoice::None => String::new(),
+        ChainChoice::Undecided(fact) => format!("undecided: {fact}"),
     }
 }
 
 /// Counts by the reasons which level chose a chain, and which turned one down. The chosen one is
 /// the only one that matched.
-fn count(found: &Found<'_, '_>, record: &Record, coverage: &mut Coverage) {
+fn count(found: &ChainChoice<'_, '_>, record: &DecisionRecord, coverage: &mut Coverage) {
     let matched: Vec<_> = record
         .considered
         .iter()
@@ -205,7 +205,7 @@ fn count(found: &Found<'_, '_>, record: &Record, coverage: &mut Coverage) {
         .map(|c| c.at)
         .collect();
     match found {
-        Found::Chain(chain) => {
+        ChainChoice::Chain(chain) => {
             assert_eq!(matched, [chain.at]);
             coverage.hit(
                 if chain.is_default {
@@ -216,8 +216,8 @@ fn count(found: &Found<'_, '_>, record: &Record, coverage: &mut Coverage) {
                 true,
             );
         }
-        Found::None => coverage.hit("no chain", true),
-        Found::Undecided(_) => assert!(matched.is_empty()),
+        ChainChoice::None => coverage.hit("no chain", true),
+        ChainChoice::Undecided(_) => assert!(matched.is_empty()),
     }
     for candidate in &record.considered {
         let is_chosen = matched.contains(&candidate.at);

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshladder_capture::envoy::clusters::Clusters as Statuses;
+use meshladder_capture::envoy::clusters::ClusterStatuses as Statuses;
 use meshladder_capture::envoy::dump::{Dump, Section};
-use meshladder_sim::Record;
-use meshladder_sim::cluster::{Clusters, Health, Pick, Selected};
+use meshladder_sim::DecisionRecord;
+use meshladder_sim::cluster::{Clusters, EndpointPick, Health, HostSelection};
 use serde_json::{Value, json};
 
 use crate::harness::{
@@ -84,9 +84,9 @@ fn run(clusters: &[Value], ports: &[u16], coverage: &mut Coverage) {
         let reached = reached(&mut client, name);
         for (which, clusters) in compiled.iter().enumerate() {
             let cluster = clusters.find(name).expect("the dump has it");
-            let mut record = Record::keeping();
+            let mut record = DecisionRecord::keeping();
             let selected = cluster.select(None, &mut record);
-            if which == 1 && matches!(selected, Selected::Unknown(_)) {
+            if which == 1 && matches!(selected, HostSelection::Unknown(_)) {
                 coverage.hit("undecided", true);
                 continue;
             }
@@ -113,17 +113,17 @@ fn reached(client: &mut Client, cluster: &str) -> BTreeMap<String, usize> {
 }
 
 fn check(
-    selected: &Selected<'_, '_>,
+    selected: &HostSelection<'_, '_>,
     reached: &BTreeMap<String, usize>,
     ports: &[u16],
     config: &Value,
 ) {
     let (picks, lost) = match selected {
-        Selected::Endpoints { picks, lost } => (&picks[..], *lost),
-        Selected::None(_) => (&[][..], 100),
+        HostSelection::Endpoints { picks, lost } => (&picks[..], *lost),
+        HostSelection::None(_) => (&[][..], 100),
         other => panic!("undecided: {other:?}\n{config:#}"),
     };
-    let name = |pick: &Pick<'_, '_>| {
+    let name = |pick: &EndpointPick<'_, '_>| {
         let port = pick.endpoint.socket().expect("a socket").1;
         format!(
             "endpoint {}",
@@ -144,7 +144,7 @@ fn check(
     );
 
     // Endpoints of one priority and health share their load; the likely ones must have been met.
-    let shares_load = |a: &Pick<'_, '_>, b: &Pick<'_, '_>| {
+    let shares_load = |a: &EndpointPick<'_, '_>, b: &EndpointPick<'_, '_>| {
         a.endpoint.priority == b.endpoint.priority
             && (a.in_panic || a.endpoint.health == b.endpoint.health)
     };
@@ -175,8 +175,8 @@ fn check(
 }
 
 fn count(
-    selected: &Selected<'_, '_>,
-    record: &Record,
+    selected: &HostSelection<'_, '_>,
+    record: &DecisionRecord,
     is_dump_alone: bool,
     coverage: &mut Coverage,
 ) {
@@ -187,7 +187,7 @@ fn count(
     };
     hit("dump alone", is_dump_alone);
     match selected {
-        Selected::Endpoints { picks, lost } => {
+        HostSelection::Endpoints { picks, lost } => {
             hit(
                 "first priority",
                 picks.iter().all(|pick| pick.endpoint.priority == 0),
@@ -207,7 +207,7 @@ fn count(
                 .any(|endpoint| endpoint.why == "its locality has no weight");
             hit("locality without weight", is_left_out);
         }
-        Selected::None(why) => hit(
+        HostSelection::None(why) => hit(
             if *why == "the cluster has no endpoints" {
                 "UH empty"
             } else {
@@ -215,7 +215,7 @@ fn count(
             },
             true,
         ),
-        Selected::Original(..) | Selected::Unknown(_) => {}
+        HostSelection::Original(..) | HostSelection::Unknown(_) => {}
     }
 }
 

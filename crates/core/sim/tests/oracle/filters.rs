@@ -4,9 +4,11 @@
 use std::net::Ipv4Addr;
 
 use meshladder_sim::answer::Answer;
-use meshladder_sim::filters::{Branch, Environment, FilterChain, Overrides, Upstream};
+use meshladder_sim::filters::{
+    FilterBranch, FilterEnvironment, HttpFilters, Overrides, UpstreamState,
+};
 use meshladder_sim::runtime::Runtime;
-use meshladder_sim::{Record, Request, State};
+use meshladder_sim::{DecisionRecord, Request, RequestState};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 use serde_json::Value;
@@ -71,7 +73,7 @@ fn run(mut random: Random, total: usize, coverage: &mut Coverage) {
         .collect();
     let chains: Vec<_> = managers
         .iter()
-        .map(|raw| FilterChain::compile(*raw, &runtime, &|_| None))
+        .map(|raw| HttpFilters::compile(*raw, &runtime, &|_| None))
         .collect();
     let scopes: Vec<Vec<_>> = managers.iter().map(|raw| scopes(*raw)).collect();
     for _ in 0..total {
@@ -81,13 +83,13 @@ fn run(mut random: Random, total: usize, coverage: &mut Coverage) {
         let [own, host, table] = scopes[at][route];
         let overrides = Overrides::compile(&[own, host, table], &runtime);
         let cluster = own.at(["route", "cluster"]).and_then(Raw::string);
-        let environment = Environment {
+        let environment = FilterEnvironment {
             now: Time::from_seconds(0),
             upstream: &upstream,
             cluster: cluster.as_deref(),
         };
-        let mut state = State::new(&request);
-        let mut record = Record::keeping();
+        let mut state = RequestState::new(&request);
+        let mut record = DecisionRecord::keeping();
         let walk = chains[at].evaluate(&overrides, &mut state, &environment, &mut record);
         let answer = clients[at].send(&on_the_wire(&request));
         let config = || {
@@ -117,11 +119,11 @@ fn run(mut random: Random, total: usize, coverage: &mut Coverage) {
     }
 }
 
-fn upstream(name: &str) -> Upstream {
+fn upstream(name: &str) -> UpstreamState {
     if name == "missing" {
-        Upstream::Missing
+        UpstreamState::Missing
     } else {
-        Upstream::Unhealthy
+        UpstreamState::Unhealthy
     }
 }
 
@@ -135,7 +137,7 @@ fn scopes(manager: Raw<'_>) -> Vec<[Raw<'_>; 3]> {
 }
 
 /// With the gRPC status; a preflight is no local reply and says no more than 200.
-fn predicted(branch: &Branch, has_cluster: bool, request: &Request) -> (Said, String) {
+fn predicted(branch: &FilterBranch, has_cluster: bool, request: &Request) -> (Said, String) {
     let said = Said::by_branch(branch);
     let text = |status: u8| status.to_string();
     match &branch.answer {
@@ -165,7 +167,7 @@ fn routed(answer: Answer) -> (Said, String) {
         .map(|status| status.to_string())
         .unwrap_or_default();
     (
-        Said::by_branch(&Branch {
+        Said::by_branch(&FilterBranch {
             weight: Some(1.0),
             flags: Vec::new(),
             answer: Some(answer),

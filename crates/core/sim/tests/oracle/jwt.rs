@@ -5,12 +5,12 @@
 
 use std::net::Ipv4Addr;
 
-use meshladder_sim::filters::{Environment, FilterChain, Overrides, Upstream};
+use meshladder_sim::filters::{FilterEnvironment, HttpFilters, Overrides, UpstreamState};
 use meshladder_sim::jwt::NAMESPACE;
-use meshladder_sim::path::{BeforeRouting, Entered};
+use meshladder_sim::path::{PreparedRequest, RequestPreparation};
 use meshladder_sim::runtime::Runtime;
-use meshladder_sim::state::Found;
-use meshladder_sim::{Record, Request, State};
+use meshladder_sim::state::MetadataLookup;
+use meshladder_sim::{DecisionRecord, Request, RequestState};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn every_algorithm_agrees_with_envoy() {
         .expect("JSON")
         .get("typed_config")
         .expect("a manager");
-    let chain = FilterChain::compile(manager, &Runtime::default(), &|_| None);
+    let chain = HttpFilters::compile(manager, &Runtime::default(), &|_| None);
     let mut coverage = Coverage::default();
     for (kid, key) in &keys.0 {
         for (algorithm, is_good) in key
@@ -125,17 +125,17 @@ fn every_algorithm_agrees_with_envoy() {
                 "authorization".to_owned(),
                 format!("Bearer {signed}.{}", keys::b64(signature)),
             ));
-            let environment = Environment {
+            let environment = FilterEnvironment {
                 now: Time::from_seconds(0),
-                upstream: &|_| Upstream::Usable,
+                upstream: &|_| UpstreamState::Usable,
                 cluster: None,
             };
-            let mut state = State::new(&request);
+            let mut state = RequestState::new(&request);
             let walk = chain.evaluate(
                 &Overrides::default(),
                 &mut state,
                 &environment,
-                &mut Record::dropping(),
+                &mut DecisionRecord::dropping(),
             );
             let envoys = Said::by_envoy(&client.send(&on_the_wire(&request)));
             assert_eq!(
@@ -179,8 +179,8 @@ fn run(mut random: Random, keys: &Keys, total: usize, coverage: &mut Coverage) {
         .get("typed_config")
         .expect("a manager");
     let runtime = Runtime::default();
-    let before = BeforeRouting::compile(manager, &runtime);
-    let chain = FilterChain::compile(manager, &runtime, &|_| None);
+    let before = RequestPreparation::compile(manager, &runtime);
+    let chain = HttpFilters::compile(manager, &runtime, &|_| None);
     let hosts: Vec<_> = manager
         .get("route_config")
         .expect("routes")
@@ -193,21 +193,21 @@ fn run(mut random: Random, keys: &Keys, total: usize, coverage: &mut Coverage) {
     for _ in 0..total {
         let host = random.below(hosts.len());
         let request = request(&mut random, keys, host);
-        let Entered::Request(entered) = before.enter(&request) else {
+        let PreparedRequest::Request(entered) = before.enter(&request) else {
             unreachable!("no path is odd")
         };
-        let mut state = State::new(&entered);
+        let mut state = RequestState::new(&entered);
         let now = Time::from_seconds(generate::now());
-        let environment = Environment {
+        let environment = FilterEnvironment {
             now,
-            upstream: &|_| Upstream::Usable,
+            upstream: &|_| UpstreamState::Usable,
             cluster: Some("empty"),
         };
         let walk = chain.evaluate(
             &overrides[host],
             &mut state,
             &environment,
-            &mut Record::dropping(),
+            &mut DecisionRecord::dropping(),
         );
         let envoys = Said::by_envoy(&client.send(&on_the_wire(&request)));
         coverage.hit("decided", walk.undecided.is_none());
@@ -232,7 +232,7 @@ fn run(mut random: Random, keys: &Keys, total: usize, coverage: &mut Coverage) {
         let is_good = |key: &str| {
             matches!(
                 state.metadata.find(NAMESPACE, &[key.into()]),
-                Found::Value(_)
+                MetadataLookup::Value(_)
             )
         };
         coverage.hit("a good token", is_good("payload") || is_good("other"));

@@ -6,9 +6,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use meshladder_capture::envoy::dump::{Dump, Section};
-use meshladder_sim::Record;
-use meshladder_sim::chain::Found;
-use meshladder_sim::listener::{Accepted, How, Listeners, Side};
+use meshladder_sim::DecisionRecord;
+use meshladder_sim::chain::ChainChoice;
+use meshladder_sim::listener::{Arrival, ListenerOutcome, Listeners, TrafficDirection};
 use meshladder_sim::request::{Connection, Tls};
 use serde_json::{Value, json};
 
@@ -66,13 +66,15 @@ fn run(mut random: Random, connections: usize, coverage: &mut Coverage) {
 }
 
 fn evaluate(listeners: &Listeners<'_>, connection: &Connection, coverage: &mut Coverage) -> String {
-    let mut record = Record::keeping();
-    let Accepted::Taken(taken) = listeners.accept(Side::Outbound, connection, &mut record) else {
+    let mut record = DecisionRecord::keeping();
+    let ListenerOutcome::Taken(taken) =
+        listeners.accept(TrafficDirection::Outbound, connection, &mut record)
+    else {
         return "not taken".to_owned();
     };
     coverage.hit(&format!("{:?}", taken.how), true);
     let is_v4 = connection.destination.0.is_ipv4();
-    if taken.how == How::Wildcard
+    if taken.how == Arrival::Wildcard
         && is_v4
         && taken
             .listener
@@ -83,14 +85,14 @@ fn evaluate(listeners: &Listeners<'_>, connection: &Connection, coverage: &mut C
         coverage.hit("IPv6 for IPv4", true);
     }
     match taken.chain(connection, &mut record) {
-        Found::Chain(chain) => {
+        ChainChoice::Chain(chain) => {
             if chain.name.ends_with("tls") && taken.from.is_some() {
                 coverage.hit("seen by the first listener", true);
             }
             chain.name.to_string()
         }
-        Found::None => String::new(),
-        Found::Undecided(fact) => format!("undecided: {fact}"),
+        ChainChoice::None => String::new(),
+        ChainChoice::Undecided(fact) => format!("undecided: {fact}"),
     }
 }
 

@@ -4,10 +4,10 @@
 use std::net::{Ipv4Addr, TcpListener};
 
 use meshladder_capture::envoy::dump::{Dump, Section};
-use meshladder_sim::listener::{How, Listeners, Taken};
-use meshladder_sim::network::{NetworkFilter, NetworkFilters, Outcome};
+use meshladder_sim::listener::{Arrival, ListenerPick, Listeners};
+use meshladder_sim::network::{NetworkFilter, NetworkFilters, NetworkOutcome};
 use meshladder_sim::request::{Connection, Tls};
-use meshladder_sim::{Record, Tri, chain::Found};
+use meshladder_sim::{DecisionRecord, Tri, chain::ChainChoice};
 use serde_json::{Value, json};
 
 use crate::chain::listener_filter;
@@ -147,14 +147,14 @@ fn ours(envoy: &Envoy, name: &str, connection: &Connection) -> String {
     let dump = envoy.admin("/config_dump");
     let dump = Dump::index(&dump, &[Section::Listeners]).expect("a config dump");
     let listeners = Listeners::compile(&dump);
-    let mut record = Record::keeping();
+    let mut record = DecisionRecord::keeping();
     // Envoy's dump has port 0, so the listener is taken by its name.
-    let taken = Taken {
+    let taken = ListenerPick {
         listener: listeners.find(name).expect("it is there"),
-        how: How::Bound,
+        how: Arrival::Bound,
         from: None,
     };
-    let Found::Chain(chain) = taken.chain(connection, &mut record) else {
+    let ChainChoice::Chain(chain) = taken.chain(connection, &mut record) else {
         return "no chain".to_owned();
     };
     let seen = taken.inspect(connection).expect("all is modelled");
@@ -167,14 +167,14 @@ fn ours(envoy: &Envoy, name: &str, connection: &Connection) -> String {
         )
     };
     match filters.evaluate(&seen.server_name, allows, &mut record) {
-        Outcome::Http(_) => "http".to_owned(),
-        Outcome::Tcp(tcp) => match (&*tcp.branches[0].cluster, tcp.denied) {
+        NetworkOutcome::Http(_) => "http".to_owned(),
+        NetworkOutcome::Tcp(tcp) => match (&*tcp.branches[0].cluster, tcp.denied) {
             (empty, _) if CLUSTERS.contains(&empty) => format!("UH {empty}"),
             ("up", Some(_)) => "denied".to_owned(),
             ("up", None) => "up".to_owned(),
             _ => "NC".to_owned(),
         },
-        Outcome::Denied(_) => "denied".to_owned(),
+        NetworkOutcome::Denied(_) => "denied".to_owned(),
         other => format!("{other:?}"),
     }
 }

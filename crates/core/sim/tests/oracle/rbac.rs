@@ -9,11 +9,11 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-use meshladder_sim::filters::{Environment, FilterChain, Overrides, Upstream};
-use meshladder_sim::rbac::{Decision, RbacFilter};
+use meshladder_sim::filters::{FilterEnvironment, HttpFilters, Overrides, UpstreamState};
+use meshladder_sim::rbac::{RbacDecision, RbacFilter};
 use meshladder_sim::runtime::Runtime;
-use meshladder_sim::state::Found;
-use meshladder_sim::{Record, Request, State};
+use meshladder_sim::state::MetadataLookup;
+use meshladder_sim::{DecisionRecord, Request, RequestState};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 use serde_json::{Value, json};
@@ -121,7 +121,7 @@ impl Round {
         let managers: Vec<_> = managers.collect();
         let chains: Vec<_> = managers
             .iter()
-            .map(|raw| FilterChain::compile(*raw, &runtime, &|_| None))
+            .map(|raw| HttpFilters::compile(*raw, &runtime, &|_| None))
             .collect();
         let hosts: Vec<_> = managers[0]
             .get("route_config")
@@ -144,15 +144,15 @@ impl Round {
                 self.random.below(generate::ADDRESSES.len()),
             );
             let request = self.request(host, listener, address);
-            let mut state = State::new(&request);
+            let mut state = RequestState::new(&request);
             state.direct_remote = Ok(Ipv4Addr::LOCALHOST.into());
             state.route = hosts[host].list("routes").next();
-            let environment = Environment {
+            let environment = FilterEnvironment {
                 now: Time::from_seconds(0),
-                upstream: &|_| Upstream::Usable,
+                upstream: &|_| UpstreamState::Usable,
                 cluster: Some("empty"),
             };
-            let mut record = Record::keeping();
+            let mut record = DecisionRecord::keeping();
             let walk =
                 chains[listener].evaluate(&overrides[host], &mut state, &environment, &mut record);
             let ours = Said::by_walk(&walk);
@@ -201,7 +201,12 @@ impl Round {
 }
 
 /// The dynamic metadata that the filter wrote.
-fn shadow_agrees(metadata: &str, config: &Value, state: &State<'_>, coverage: &mut Coverage) {
+fn shadow_agrees(
+    metadata: &str,
+    config: &Value,
+    state: &RequestState<'_>,
+    coverage: &mut Coverage,
+) {
     let metadata: Value =
         serde_json::from_str(if metadata.is_empty() { "{}" } else { metadata }).expect("JSON");
     for key in [
@@ -216,7 +221,9 @@ fn shadow_agrees(metadata: &str, config: &Value, state: &State<'_>, coverage: &m
                 .metadata
                 .find("envoy.filters.http.rbac", &[key.clone().into()])
             {
-                Found::Value(meshladder_text::tree::Value::String(text)) => text.to_string(),
+                MetadataLookup::Value(meshladder_text::tree::Value::String(text)) => {
+                    text.to_string()
+                }
                 _ => String::new(),
             };
             assert_eq!(
@@ -307,16 +314,16 @@ fn tcp_round(mut random: Random, coverage: &mut Coverage) {
         let filter = RbacFilter::compile(Raw::of(&text).expect("JSON"));
         for (address, (source, destination)) in generate::ADDRESSES.into_iter().enumerate() {
             let request = ask::request(generate::socket(source), generate::socket(destination));
-            let mut state = State::tcp(&request);
+            let mut state = RequestState::tcp(&request);
             state.direct_remote = Ok(Ipv4Addr::LOCALHOST.into());
             let ours = match filter
-                .evaluate(&mut state, &mut Record::dropping())
+                .evaluate(&mut state, &mut DecisionRecord::dropping())
                 .enforced
             {
-                Some(Decision::Denied { .. }) => false,
-                Some(Decision::Allowed { .. }) | None => true,
+                Some(RbacDecision::Denied { .. }) => false,
+                Some(RbacDecision::Allowed { .. }) | None => true,
                 // Metadata that other filters may write.
-                Some(Decision::Undecided { .. }) => continue,
+                Some(RbacDecision::Undecided { .. }) => continue,
             };
             assert_eq!(
                 ours,

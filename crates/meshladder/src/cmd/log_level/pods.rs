@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meshladder_capture::Kind;
-use meshladder_capture::envoy::logging::Defaults;
+use meshladder_capture::envoy::logging::DefaultLevels;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, Need, ProxyRef, Snapshot};
 use meshladder_collect::live::{Choice, Purpose, Session};
@@ -21,12 +21,12 @@ pub(in crate::cmd) struct Found {
     pub(in crate::cmd) session: Session,
     pub(in crate::cmd) snapshot: Snapshot,
     pub(in crate::cmd) pods: Vec<ProxyRef>,
-    defaults: BTreeMap<ProxyRef, Defaults>,
+    defaults: BTreeMap<ProxyRef, DefaultLevels>,
 }
 
 impl Found {
     /// The levels that a pod's proxy starts with.
-    pub(in crate::cmd) fn defaults(&self, pod: &ProxyRef) -> Defaults {
+    pub(in crate::cmd) fn defaults(&self, pod: &ProxyRef) -> DefaultLevels {
         self.defaults.get(pod).cloned().unwrap_or_default()
     }
 }
@@ -140,10 +140,10 @@ pub(in crate::cmd) fn running(
 }
 
 /// What each pod's proxy starts with.
-fn defaults(snapshot: &Snapshot) -> BTreeMap<ProxyRef, Defaults> {
+fn defaults(snapshot: &Snapshot) -> BTreeMap<ProxyRef, DefaultLevels> {
     let mut all = BTreeMap::new();
     each_pod(snapshot, |pod, node| {
-        drop(all.insert(pod, Defaults::of_pod(node)))
+        drop(all.insert(pod, DefaultLevels::of_pod(node)))
     });
     all
 }

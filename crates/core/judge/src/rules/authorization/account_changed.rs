@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::PodFacts;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0903",
@@ -59,9 +60,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .hits(caller.reference())
         .hits(found.denial.server.reference());
     let name = &account.id.name;
-    let patch = format!(
-        r#"{{"spec":{{"template":{{"spec":{{"serviceAccountName":"{name}","serviceAccount":"{name}"}}}}}}}}"#
-    );
+    let account = Value::object([("serviceAccountName", name), ("serviceAccount", name)]);
+    let patch = Value::nested(["spec", "template", "spec"], account);
     if !workload.is(Kind::Pod) {
         finding.fix(Fix::merge(&workload, patch));
     }

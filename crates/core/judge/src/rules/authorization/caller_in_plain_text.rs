@@ -2,8 +2,7 @@
 
 use super::denial;
 use super::unmatched::{self, Unmatched, Why};
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::identity::{bypassed, drop_annotation};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::Kind;
@@ -78,9 +77,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             );
             let finding = out.find(rule.id.clone(), message, Evidence::of(rule, node, "no TLS"));
             let at = rule.path_of(node);
-            finding.fix(Fix::json_patch(
+            finding.fix(Fix::patch(
                 &rule.id,
-                format!(r#"[{{"op":"replace","path":"{at}/mode","value":"ISTIO_MUTUAL"}}]"#),
+                [Op::replace(format!("{at}/mode"), "ISTIO_MUTUAL")],
             ));
             see(finding, found);
         }
@@ -99,11 +98,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                     message,
                     Evidence::of(policy, mode, "no mutual TLS"),
                 );
-                finding.fix(met::put(
-                    policy,
-                    "replace",
-                    &policy.path_of(mode),
-                    "\"PERMISSIVE\"",
+                finding.fix(Fix::patch(
+                    &policy.id,
+                    [Op::replace(policy.path_of(mode), "PERMISSIVE")],
                 ));
                 see(finding, found);
             }

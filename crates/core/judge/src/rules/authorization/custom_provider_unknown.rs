@@ -1,16 +1,14 @@
 //! See the page beside this file.
 
 use super::denial::{self, As, is_dry_run};
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::policy::Verdict;
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
+use crate::policy::PolicyVerdict;
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, reaches};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -58,7 +56,7 @@ fn meets(facts: &Facts<'_>, case: &Case<'_>, policy: &Object) -> bool {
     let is_open = case.seen.is_none_or(|seen| seen.code == 403);
     let denies = |server: &&meshladder_mesh::PodFacts| {
         let verdict = denial::verdict(facts, case, server, As::default());
-        matches!(verdict, Some(Verdict::Denied { policy: Some(policy) }) if policy.contains(&name))
+        matches!(verdict, Some(PolicyVerdict::Denied { policy: Some(policy) }) if policy.contains(&name))
     };
     let told =
         |denial: &denial::Denial<'_>| denial.policy.is_some_and(|policy| policy.contains(&name));
@@ -144,11 +142,9 @@ fn provider_of(facts: &Facts<'_>, policy: &Object, pods: &[&Object], out: &mut S
         known.filter(|known| config.authorization_provider(known).is_some()),
     );
     if let (Some(near), Some(node)) = (near, node) {
-        finding.fix(met::put(
-            policy,
-            "replace",
-            &policy.path_of(node),
-            &escape(near),
+        finding.fix(Fix::patch(
+            &policy.id,
+            [Op::replace(policy.path_of(node), near)],
         ));
     }
     finding.fix(Fix::delete(&policy.id));

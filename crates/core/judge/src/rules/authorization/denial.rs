@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::finding::Evidence;
-use crate::policy::{Objects, Policies, Traffic, Verdict};
+use crate::policy::{PolicyObjects, PolicyVerdict, Traffic, WorkloadPolicies};
 use crate::rules::identity::bypassed;
 use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Facts};
@@ -16,7 +16,7 @@ use meshladder_mesh::{Object, PodFacts};
 use meshladder_sim::rbac::{PolicyName, policy_in};
 use meshladder_sim::request::{Claims, Connection, Request, Tls};
 use meshladder_sim::walk::Scheme;
-use meshladder_sim::{Record, State};
+use meshladder_sim::{DecisionRecord, RequestState};
 use meshladder_text::tree::{Node, Value};
 
 /// A request that role-based access control turned away.
@@ -88,13 +88,15 @@ pub(super) fn verdict(
     case: &Case<'_>,
     server: &PodFacts,
     who: As<'_>,
-) -> Option<Verdict> {
+) -> Option<PolicyVerdict> {
     let pod = facts
         .mesh
         .objects
         .get(Kind::Pod, &server.namespace, &server.name)?;
     if is_rewritten(facts, case) {
-        return Some(Verdict::Undecided("what the path is rewritten to".into()));
+        return Some(PolicyVerdict::Undecided(
+            "what the path is rewritten to".into(),
+        ));
     }
     let nodes = |kind: Kind| {
         facts
@@ -105,22 +107,23 @@ pub(super) fn verdict(
             .map(|object| &object.node)
             .collect()
     };
-    let objects = Objects {
+    let objects = PolicyObjects {
         authorization_policies: nodes(Kind::AuthorizationPolicy),
         request_authentications: nodes(Kind::RequestAuthentication),
     };
     let traffic = traffic(facts, case);
-    let policies = Policies::compile(&objects, &Workload::of(pod), &facts.mesh.config, traffic);
+    let policies =
+        WorkloadPolicies::compile(&objects, &Workload::of(pod), &facts.mesh.config, traffic);
     let request = arriving(facts, case, server, who);
     let mut state = if traffic == Traffic::Http {
-        State::new(&request)
+        RequestState::new(&request)
     } else {
-        State::tcp(&request)
+        RequestState::tcp(&request)
     };
     Some(policies.evaluate(
         &mut state,
         facts.snapshot.taken_at()?,
-        &mut Record::dropping(),
+        &mut DecisionRecord::dropping(),
     ))
 }
 
@@ -128,7 +131,7 @@ pub(super) fn verdict(
 pub(super) fn is_asked_for(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts) -> bool {
     matches!(
         verdict(facts, case, server, As::default()),
-        Some(Verdict::Denied { .. })
+        Some(PolicyVerdict::Denied { .. })
     )
 }
 

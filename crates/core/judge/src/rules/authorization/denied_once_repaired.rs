@@ -2,7 +2,7 @@
 
 use super::denial::{self, As};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::policy::Verdict;
+use crate::policy::PolicyVerdict;
 use crate::rules::endpoints::meant_pods;
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::Kind;
@@ -44,7 +44,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         account: None,
         mutual_tls: case.client.is_some_and(|client| client.has_proxy),
     };
-    let Some(Verdict::Denied { policy }) = denial::verdict(facts, case, server, caller) else {
+    let Some(PolicyVerdict::Denied { policy }) = denial::verdict(facts, case, server, caller)
+    else {
         return;
     };
     let named = policy.as_deref().and_then(PolicyName::parse);

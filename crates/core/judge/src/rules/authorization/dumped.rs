@@ -9,7 +9,8 @@ use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
-use meshladder_text::json::{self, Raw};
+use meshladder_text::json;
+use meshladder_text::json::Raw;
 
 /// The first enforced ALLOW policy in a pod's proxy: its name, and where it stands.
 pub(super) fn allow_policy(facts: &Facts<'_>, pod: &PodFacts) -> Option<(String, Evidence)> {
@@ -68,11 +69,11 @@ pub(super) fn of_each<'f>(
 /// An `RBAC` has `rules`, with the policies by name; "ALLOW" is the action when none is written.
 fn allowing(raw: Raw<'_>) -> Option<(String, usize)> {
     match raw.kind() {
-        json::Kind::Array => raw.elements().find_map(allowing),
-        json::Kind::Object => {
+        json::ValueKind::Array => raw.elements().find_map(allowing),
+        json::ValueKind::Object => {
             let rules = raw
                 .get("rules")
-                .filter(|rules| rules.kind() == json::Kind::Object);
+                .filter(|rules| rules.kind() == json::ValueKind::Object);
             let action = rules.and_then(|rules| rules.string_at("action"));
             let own = rules
                 .filter(|_| action.is_none_or(|action| action == "ALLOW"))

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::denial::{self, action_of, fields, is_dry_run, is_http_only};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -135,7 +135,7 @@ fn tell(policy: &Object, service: &Object, pod: &Object, port: u16, effect: &str
         &pod.id.name,
     ));
     if let Some(patch) = without_http(policy, port) {
-        finding.fix(Fix::json_patch(&policy.id, patch));
+        finding.fix(Fix::patch(&policy.id, patch));
     }
     finding.fix(Fix::advice(
         "name the port http if HTTP is spoken there, else keep rules with HTTP fields to other `ports`",
@@ -144,8 +144,8 @@ fn tell(policy: &Object, service: &Object, pod: &Object, port: u16, effect: &str
 
 /// A patch after which the rules for this port say nothing that only HTTP has. A DENY without it
 /// would match everything, so it is kept away from the port.
-fn without_http(policy: &Object, port: u16) -> Option<String> {
-    let mut patches = Vec::new();
+fn without_http(policy: &Object, port: u16) -> Option<Vec<Op>> {
+    let mut ops = Vec::new();
     for rule in policy
         .spec_list("rules")
         .iter()
@@ -158,12 +158,10 @@ fn without_http(policy: &Object, port: u16) -> Option<String> {
             .filter_map(|to| to.get("operation"));
         if action_of(policy) == "DENY" {
             let path = |operation: &Node| policy.path_of(operation);
-            patches.extend(operations.map(|operation| {
-                format!(
-                    r#"{{"op":"add","path":"{}/notPorts","value":["{port}"]}}"#,
-                    path(operation)
-                )
-            }));
+            ops.extend(
+                operations
+                    .map(|operation| Op::add(format!("{}/notPorts", path(operation)), [port])),
+            );
             continue;
         }
         let only_http = |operation: &Node| {
@@ -173,23 +171,17 @@ fn without_http(policy: &Object, port: u16) -> Option<String> {
                 .all(|member| is_http_only(&member.key))
         };
         if let Some(to) = rule.get("to").filter(|_| operations.clone().all(only_http)) {
-            patches.push(format!(
-                r#"{{"op":"remove","path":"{}"}}"#,
-                policy.path_of(to)
-            ));
+            ops.push(Op::remove(policy.path_of(to)));
             continue;
         }
         for (_, node) in fields(rule)
             .into_iter()
             .filter(|(field, _)| is_http_only(field))
         {
-            patches.push(format!(
-                r#"{{"op":"remove","path":"{}"}}"#,
-                policy.path_of(node)
-            ));
+            ops.push(Op::remove(policy.path_of(node)));
         }
     }
-    (!patches.is_empty()).then(|| format!("[{}]", patches.join(",")))
+    (!ops.is_empty()).then_some(ops)
 }
 
 fn http_field(rule: &Node) -> Option<(&str, &Node)> {

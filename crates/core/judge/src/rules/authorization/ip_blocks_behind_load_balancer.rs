@@ -8,7 +8,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0909",
@@ -111,7 +111,7 @@ fn tell(policy: &Object, node: &Node, service: &Object, pod: &Object, out: &mut 
         .hits(policy.id.clone());
     finding.fix(Fix::merge(
         &service.id,
-        r#"{"spec":{"externalTrafficPolicy":"Local"}}"#,
+        Value::nested(["spec", "externalTrafficPolicy"], "Local"),
     ));
     finding.fix(Fix::advice(
         "or use remoteIpBlocks, with numTrustedProxies set, behind a load balancer that adds x-forwarded-for",

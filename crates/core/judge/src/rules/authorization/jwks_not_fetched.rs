@@ -7,7 +7,8 @@ use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{DocId, Document, Inputs, Part};
 use meshladder_mesh::Object;
-use meshladder_text::json::{self, Raw};
+use meshladder_text::json;
+use meshladder_text::json::Raw;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0911",
@@ -222,10 +223,10 @@ fn stand_in(document: &Document, policy: &Object) -> Option<(Evidence, bool)> {
 /// The first provider of one of the issuers that has such a key.
 fn provider(raw: Raw<'_>, issuers: &[&str]) -> Option<(usize, bool)> {
     match raw.kind() {
-        json::Kind::Array => raw
+        json::ValueKind::Array => raw
             .elements()
             .find_map(|element| provider(element, issuers)),
-        json::Kind::Object => {
+        json::ValueKind::Object => {
             let is_theirs = raw
                 .get("issuer")
                 .and_then(Raw::string)

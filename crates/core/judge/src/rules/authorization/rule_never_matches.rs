@@ -1,16 +1,14 @@
 //! See the page beside this file.
 
 use super::denial::{action_of, fields, is_dry_run};
-use crate::finding::{Evidence, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::policies::{Workload, reaches};
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -115,11 +113,9 @@ fn principal(
         message,
         Evidence::of(policy, item, "the principal"),
     );
-    finding.fix(met::put(
-        policy,
-        "replace",
-        &policy.path_of(item),
-        &escape(bare),
+    finding.fix(Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(item), bare)],
     ));
     for pod in pods {
         finding.hits(pod.id.clone());
@@ -161,11 +157,9 @@ fn namespace(
         message,
         Evidence::of(policy, item, "the namespace"),
     );
-    finding.fix(met::put(
-        policy,
-        "replace",
-        &policy.path_of(item),
-        &escape(meant),
+    finding.fix(Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(item), meant)],
     ));
     finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
 }
@@ -215,11 +209,9 @@ fn account(
         .strip_suffix(name)
         .map(|head| format!("{head}{meant}"))
         .unwrap_or_default();
-    finding.fix(met::put(
-        policy,
-        "replace",
-        &policy.path_of(item),
-        &escape(&own),
+    finding.fix(Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(item), &own)],
     ));
     finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
 }
@@ -261,11 +253,9 @@ fn port(
         message,
         Evidence::of(policy, item, "the port"),
     );
-    finding.fix(met::put(
-        policy,
-        "replace",
-        &policy.path_of(item),
-        &format!("\"{target}\""),
+    finding.fix(Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(item), target.to_string())],
     ));
     for pod in pods {
         finding.hits(pod.id.clone());

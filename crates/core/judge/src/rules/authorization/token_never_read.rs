@@ -2,15 +2,13 @@
 
 use super::denial::{self, action_of, fields, is_dry_run, is_of_token};
 use super::token_refused;
-use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::finding::{Evidence, Finding, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, selector};
-use meshladder_text::json::escape;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0918",
@@ -194,11 +192,9 @@ fn tell<'o>(
                 message,
                 Evidence::of(reader, issuer, "whose tokens are read"),
             );
-            let patch = met::put(
-                reader,
-                "replace",
-                &reader.path_of(issuer),
-                &escape(wanted.issuers[0]),
+            let patch = Fix::patch(
+                &reader.id,
+                [Op::replace(reader.path_of(issuer), wanted.issuers[0])],
             );
             finding.see(at_policy).fix(patch)
         }
@@ -271,27 +267,11 @@ fn meant<'r>(facts: &Facts<'r>, policy: &Object, wanted: &Wanted<'_>) -> Option<
 /// Makes the one select what the other does.
 fn same_selector(policy: &Object, reader: &Object) -> Option<Fix> {
     let wanted = policy.spec_at(["selector", "matchLabels"])?;
-    let labels: Vec<String> = wanted
-        .members()
-        .iter()
-        .map(|member| {
-            format!(
-                "{}:{}",
-                escape(&member.key),
-                escape(member.value.str().unwrap_or_default())
-            )
-        })
-        .collect();
-    let path = "/spec/selector";
+    let selector = Value::nested(["matchLabels"], wanted);
     let op = if reader.spec_at(["selector"]).is_some() {
-        "replace"
+        Op::replace("/spec/selector", selector)
     } else {
-        "add"
+        Op::add("/spec/selector", selector)
     };
-    Some(met::put(
-        reader,
-        op,
-        path,
-        &format!("{{\"matchLabels\":{{{}}}}}", labels.join(",")),
-    ))
+    Some(Fix::patch(&reader.id, [op]))
 }

@@ -1,13 +1,12 @@
 //! Tokens that are refused because of a slip in the RequestAuthentication, not in the token.
 
-use crate::finding::Fix;
+use crate::finding::{Fix, Op};
 use crate::rules::Case;
 use crate::rules::config::nearest::{distance, nearest};
-use crate::rules::endpoints::met;
 use meshladder_mesh::Object;
-use meshladder_sim::jwt::Token;
+use meshladder_sim::jwt::Jwt;
 use meshladder_sim::request::Claims;
-use meshladder_text::json::{Raw, escape};
+use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
 
 /// What is wrong with an object that a token does not fit.
@@ -46,21 +45,21 @@ pub(super) fn slip<'r>(case: &Case<'_>, policies: &[&'r Object], reason: &str) -
 }
 
 /// The token of the request, when it was told.
-fn token(case: &Case<'_>) -> Option<Token> {
+fn token(case: &Case<'_>) -> Option<Jwt> {
     if let Claims::Token(token) = &case.call.claims {
-        return Token::parse(token).ok();
+        return Jwt::parse(token).ok();
     }
     let (_, value) = case
         .call
         .headers
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case("authorization"))?;
-    Token::parse(value.strip_prefix("Bearer ")?.trim()).ok()
+    Jwt::parse(value.strip_prefix("Bearer ")?.trim()).ok()
 }
 
 /// A letter or two, or what stands around the name: `https://issuer.test/` for
 /// `https://issuer.test`.
-fn issuer<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Slip<'r>> {
+fn issuer<'r>(policy: &'r Object, rule: &'r Node, token: &Jwt) -> Option<Slip<'r>> {
     const LETTERS: usize = 2;
     let node = rule.get("issuer")?;
     let wanted = node.str()?;
@@ -78,16 +77,14 @@ fn issuer<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Slip<
             "it names the issuer {wanted}, and the token says {}",
             token.issuer
         ),
-        fix: met::put(
-            policy,
-            "replace",
-            &policy.path_of(node),
-            &escape(&token.issuer),
+        fix: Fix::patch(
+            &policy.id,
+            [Op::replace(policy.path_of(node), &token.issuer)],
         ),
     })
 }
 
-fn audience<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Slip<'r>> {
+fn audience<'r>(policy: &'r Object, rule: &'r Node, token: &Jwt) -> Option<Slip<'r>> {
     let own = || token.audiences.iter().map(String::as_str);
     rule.get("audiences")?.items().iter().find_map(|node| {
         let meant = nearest(node.str()?, own())?;
@@ -98,13 +95,13 @@ fn audience<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Sli
                 "it names the audience {}, and the token is for {meant}",
                 node.str()?
             ),
-            fix: met::put(policy, "replace", &policy.path_of(node), &escape(meant)),
+            fix: Fix::patch(&policy.id, [Op::replace(policy.path_of(node), meant)]),
         })
     })
 }
 
 /// Keys that stand in the object are a copy; issuers change theirs.
-fn keys<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Slip<'r>> {
+fn keys<'r>(policy: &'r Object, rule: &'r Node, token: &Jwt) -> Option<Slip<'r>> {
     let node = rule.get("jwks")?;
     let keys = Raw::of(node.str()?).ok()?;
     let is_there = keys.list("keys").any(|key| {

@@ -1,7 +1,7 @@
 //! Why no ALLOW policy matches a request.
 
 use super::denial::{self, As, Denial, is_http_only, is_of_token};
-use crate::policy::{Traffic, Verdict};
+use crate::policy::{PolicyVerdict, Traffic};
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
 use meshladder_mesh::{Object, PodFacts};
@@ -39,7 +39,7 @@ pub(super) fn find<'r>(facts: &Facts<'r>, case: &'r Case<'r>) -> Option<Unmatche
     let now = denial::verdict(facts, case, denial.server, As::default());
     if !matches!(
         now,
-        Some(Verdict::Denied { policy: None } | Verdict::Undecided(_)) | None
+        Some(PolicyVerdict::Denied { policy: None } | PolicyVerdict::Undecided(_)) | None
     ) {
         return None;
     }
@@ -65,7 +65,7 @@ fn why<'r>(
     let allowed = |who: As<'_>| {
         matches!(
             denial::verdict(facts, case, denial.server, who),
-            Some(Verdict::Allowed { .. })
+            Some(PolicyVerdict::Allowed { .. })
         )
     };
     if denial::traffic(facts, case) == Traffic::Tcp && rules().any(|rule| has(rule, is_http_only)) {

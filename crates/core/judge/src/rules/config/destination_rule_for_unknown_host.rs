@@ -8,7 +8,6 @@ use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 mod objects;
@@ -104,7 +103,7 @@ fn tell(
             if let Some((name, namespace)) = facts.mesh.domain.service_name(&meant) {
                 finding.hits(ObjectRef::of(Kind::Service, namespace, name));
             }
-            finding.fix(patch::replace(rule, node, &escape(&meant)));
+            finding.fix(patch::replace(rule, node, &meant));
         }
     }
 }

@@ -93,7 +93,7 @@ fn tell(facts: &Facts<'_>, service: &Object, port: &ServicePort<'_>, out: &mut S
         ));
     }
     grade(finding, facts, refused.is_empty());
-    finding.fix(patch::set(service, port.node, "name", "\"tcp\""));
+    finding.fix(patch::set(service, port.node, "name", "tcp"));
     finding.fix(Fix::advice(
         "start the port's name with tcp, or use a ServiceEntry for the host instead",
     ));

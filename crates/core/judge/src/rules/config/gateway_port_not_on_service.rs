@@ -136,7 +136,7 @@ fn tell(
     finding.see(Evidence::of(service, has_ports, "the ports there are"));
     finding.hits(service.id.clone()).hits(pod.id.clone());
     if let (Some(free), Some(number)) = (free, server.node.at(["port", "number"])) {
-        finding.fix(patch::replace(server.gateway, number, &free.to_string()));
+        finding.fix(patch::replace(server.gateway, number, free));
     }
     let name = format!(
         "{}-{}",
@@ -148,6 +148,10 @@ fn tell(
         server.port
     );
     let port = server.port;
-    let value = format!(r#"{{"name":"{name}","port":{port},"targetPort":{port}}}"#);
-    finding.fix(patch::set(service, has_ports, "-", &value));
+    let added = Value::object([
+        ("name", Value::from(name)),
+        ("port", port.into()),
+        ("targetPort", port.into()),
+    ]);
+    finding.fix(patch::set(service, has_ports, "-", added));
 }

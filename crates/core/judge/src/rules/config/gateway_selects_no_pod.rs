@@ -9,7 +9,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
+use meshladder_text::tree::Value;
 
 mod objects;
 
@@ -131,7 +131,7 @@ fn tell(mesh: &Mesh, clients: &Clients<'_>, gateway: &Object, out: &mut Sink) {
         finding.fix(patch::replace(
             gateway,
             selector,
-            &format!(r#"{{"istio":{}}}"#, escape(value)),
+            Value::object([("istio", value)]),
         ));
     }
     finding.fix(Fix::advice(

@@ -10,7 +10,6 @@ use meshladder_mesh::Object;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::{covers, overlaps};
 use meshladder_mesh::traffic::binds_mesh;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 mod objects;
@@ -202,8 +201,8 @@ fn not_taken(
             .iter()
             .find_map(|server| server.get("hosts"))
         {
-            let value = escape(&format!("{}/{full}", service.id.namespace));
-            finding.fix(patch::set(gateway, hosts, "-", &value));
+            let host = format!("{}/{full}", service.id.namespace);
+            finding.fix(patch::set(gateway, hosts, "-", host));
         }
     }
     finding.fix(Fix::advice(

@@ -109,7 +109,7 @@ fn tell(service: &Object, port: &ServicePort<'_>, proof: Evidence, out: &mut Sin
     if port.protocol == Protocol::Sniffed {
         finding.severity(Severity::Info);
     }
-    finding.fix(patch::set(service, port.node, "appProtocol", "\"grpc\""));
+    finding.fix(patch::set(service, port.node, "appProtocol", "grpc"));
     finding.fix(Fix::advice(
         "start the port's name with grpc, or set appProtocol: grpc",
     ));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::envoy::dump::{Dump, Section, State};
+use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
 use meshladder_capture::snapshot::{DocId, Inputs, Part, ProxyRef};
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
@@ -105,7 +105,7 @@ fn taken(facts: &Facts<'_>, proxy: &ProxyRef, port: u16, cluster: &str) -> Optio
     let name = format!("0.0.0.0_{port}");
     let listener = dump
         .of(Section::Listeners)
-        .find(|one| one.name == name && one.state == State::Active)?;
+        .find(|one| one.name == name && one.state == ResourceState::Active)?;
     let text = listener.raw?.text();
     let is_tcp = !text.contains("http_connection_manager") && text.contains(cluster);
     is_tcp.then(|| {

@@ -4,7 +4,7 @@ use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::{Server, servers};
@@ -81,7 +81,7 @@ fn asked_about(
 ) {
     let takes =
         |server: &Server<'_>, host: &str| server.hosts().any(|(_, pattern)| covers(pattern, host));
-    let is_reused = |line: &&Line| {
+    let is_reused = |line: &&AccessLine| {
         let host = line.authority.split(':').next().unwrap_or_default();
         let crosses = |a: &Server<'_>, b: &Server<'_>| {
             takes(a, &line.server_name) && takes(b, host) && !takes(a, host)

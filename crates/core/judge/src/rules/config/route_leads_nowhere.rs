@@ -99,7 +99,7 @@ fn judge(service: &Object, kind: &str, route: &Node, is_used: bool, out: &mut Si
     );
     finding.severity(if is_used { severity } else { Severity::Info });
     if total == 0 && !to.is_empty() {
-        finding.fix(patch::set(service, &to[0], "weight", "100"));
+        finding.fix(patch::set(service, &to[0], "weight", 100_u16));
     }
     finding.fix(Fix::advice(
         "give the route a destination, and weights that add up to 100",

@@ -10,6 +10,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::{Destination, binds_mesh, destinations, hosts};
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0522",
@@ -76,6 +77,9 @@ fn tell(service: &Object, to: &Destination<'_>, owner: &Object, is_used: bool, o
         finding.severity(Severity::Info);
     }
     if !to.host.starts_with('*') {
-        finding.fix(Fix::merge(&owner.id, r#"{"spec":{"resolution":"DNS"}}"#));
+        finding.fix(Fix::merge(
+            &owner.id,
+            Value::nested(["spec", "resolution"], "DNS"),
+        ));
     }
 }

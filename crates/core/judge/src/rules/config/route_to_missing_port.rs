@@ -10,6 +10,7 @@ use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::{Destination, binds_mesh, destinations};
 use meshladder_mesh::{Mesh, Object};
+use meshladder_text::tree::Value;
 
 mod objects;
 
@@ -142,7 +143,7 @@ fn tell(
             service,
             to.node,
             "port",
-            &format!(r#"{{"number":{port}}}"#),
+            Value::object([("number", *port)]),
         ));
     }
 }

@@ -12,8 +12,7 @@ use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_text::json::escape;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 mod objects;
 
@@ -143,7 +142,10 @@ fn judge(
             export,
             "where the DestinationRule that defines it is seen",
         ));
-        finding.fix(Fix::merge(&hidden.id, r#"{"spec":{"exportTo":null}}"#));
+        finding.fix(Fix::merge(
+            &hidden.id,
+            Value::nested(["spec", "exportTo"], Value::Null),
+        ));
     }
     finding.fix(Fix::advice(format!(
         "define subset {name} for {}, or route to one that is defined",
@@ -206,31 +208,18 @@ fn offer(
 ) {
     let name = to.subset.unwrap_or_default();
     if let Some(near) = nearest(name, known.iter().copied()) {
-        finding.fix(patch::set(service, to.node, "subset", &escape(near)));
+        finding.fix(patch::set(service, to.node, "subset", near));
     }
     // The last subset is most often the newest version, which is what a new name is given to.
     let Some((stored, newest)) = rule.subsets().into_iter().next_back() else {
         return;
     };
-    let labels: Vec<String> = newest
+    let labels = newest
         .get("labels")
-        .map_or(&[][..], Node::members)
-        .iter()
-        .map(|m| {
-            format!(
-                "{}:{}",
-                escape(&m.key),
-                escape(m.value.str().unwrap_or_default())
-            )
-        })
-        .collect();
-    let value = format!(
-        r#"{{"name":{},"labels":{{{}}}}}"#,
-        escape(name),
-        labels.join(",")
-    );
+        .map_or_else(|| Value::Object(Box::default()), Value::from);
+    let value = Value::object([("name", Value::from(name)), ("labels", labels)]);
     let subsets = stored.spec_at(["subsets"]).unwrap_or(&stored.node);
-    finding.fix(patch::set(stored, subsets, "-", &value));
+    finding.fix(patch::set(stored, subsets, "-", value));
 }
 
 fn defined<'m>(rule: &DestinationRule<'m>) -> Vec<&'m str> {

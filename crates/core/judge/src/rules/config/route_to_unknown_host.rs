@@ -10,7 +10,6 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 mod objects;
@@ -113,7 +112,7 @@ fn judge(
         finding.see(Evidence::object(owner, "what has the name"));
     }
     if let Some(meant) = meant {
-        finding.fix(patch::replace(service, at, &escape(&meant)));
+        finding.fix(patch::replace(service, at, &meant));
     }
     finding.fix(Fix::advice(
         "write the full name of a Service that exists, or create a ServiceEntry for the host",

@@ -1,8 +1,7 @@
 //! See the page beside this file.
 
 use super::met;
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met::put;
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -158,10 +157,8 @@ fn patch(server: &Server<'_>, section: &str) -> Option<Fix> {
         _ => return None,
     };
     let path = format!("{}{path}", server.gateway.path_of(server.node));
-    Some(put(
-        server.gateway,
-        "replace",
-        &path,
-        &format!("\"{value}\""),
+    Some(Fix::patch(
+        &server.gateway.id,
+        [Op::replace(path, value.to_string())],
     ))
 }

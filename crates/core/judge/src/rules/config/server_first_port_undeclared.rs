@@ -93,5 +93,5 @@ fn tell<'o>(
         Evidence::of(service, port.node, "the port"),
     );
     finding.hits(service.id.clone());
-    finding.fix(patch::set(service, port.node, "appProtocol", "\"tcp\""))
+    finding.fix(patch::set(service, port.node, "appProtocol", "tcp"))
 }

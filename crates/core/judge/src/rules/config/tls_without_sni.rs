@@ -8,7 +8,6 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::Protocol;
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -128,6 +127,6 @@ fn tell(
         .map(|(_, host)| host)
         .find(|host| !host.starts_with('*'));
     if let Some(host) = host {
-        finding.fix(patch::set(rule, tls, "sni", &escape(host)));
+        finding.fix(patch::set(rule, tls, "sni", host));
     }
 }

@@ -10,7 +10,6 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -121,7 +120,7 @@ fn unknown(
             if let Some((name, namespace)) = facts.mesh.domain.service_name(&meant) {
                 finding.hits(ObjectRef::of(Kind::Service, namespace, name));
             }
-            finding.fix(patch::replace(service, node, &escape(&meant)));
+            finding.fix(patch::replace(service, node, &meant));
         }
     }
     finding.fix(Fix::advice(

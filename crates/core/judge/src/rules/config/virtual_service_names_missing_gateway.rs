@@ -9,7 +9,6 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 mod objects;
@@ -124,7 +123,7 @@ fn missing(
         {
             finding.see(Evidence::object(gateway, "the Gateway that may be meant"));
         }
-        finding.fix(patch::replace(service, entry, &escape(&meant)));
+        finding.fix(patch::replace(service, entry, &meant));
     }
     finding.fix(Fix::advice(
         "name a Gateway that exists, as namespace/name, or create this one",

@@ -8,7 +8,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::{is_ready, number};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 /// Proxies go on with what they have, so it shows late: at the next pod, the next change, the next
 /// certificate.
@@ -195,7 +195,7 @@ fn tell(
     }
     consequences(facts, finding);
     if wanted == 0 {
-        let fix = Fix::merge(&id, r#"{"spec":{"replicas":1}}"#);
+        let fix = Fix::merge(&id, Value::nested(["spec", "replicas"], 1_u16));
         finding.fix(fix.unchecked("it is only repaired once a pod of istiod is ready"));
     } else {
         let (namespace, name) = (&id.namespace, &id.name);

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -8,8 +8,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::{is_ready, number, ports, target_port};
-use meshladder_text::json::escape;
-use meshladder_text::tree::{Member, Node};
+use meshladder_text::tree::{Member, Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0205",
@@ -96,18 +95,13 @@ fn wrong_selector(service: &Object, selector: &Node, pod: &Object, out: &mut Sin
         pod.labels().unwrap_or(&pod.node),
         "the labels of istiod, which is ready",
     ));
-    let pair = |label: &&Member| {
-        format!(
-            "{}:{}",
-            escape(&label.key),
-            pod.label(&label.key)
-                .map_or_else(|| "null".to_owned(), escape)
-        )
-    };
-    let pairs: Vec<String> = wrong.iter().map(pair).collect();
+    // `null` takes a label out of the selector that the pod does not have.
+    let labels = wrong
+        .iter()
+        .map(|label| (&*label.key, pod.label(&label.key)));
     finding.fix(Fix::merge(
         &service.id,
-        format!(r#"{{"spec":{{"selector":{{{}}}}}}}"#, pairs.join(",")),
+        Value::nested(["spec", "selector"], Value::object(labels)),
     ));
 }
 
@@ -143,16 +137,19 @@ fn wrong_port(
         (
             what,
             own.node,
-            met::put(service, "add", &path, &target.to_string()),
+            Fix::patch(&service.id, [Op::add(path, target)]),
         )
     } else {
-        let value = format!(
-            r#"{{"name":"tls-{target}","port":{port},"protocol":"TCP","targetPort":{target}}}"#
-        );
+        let added = Value::object([
+            ("name", Value::from(format!("tls-{target}"))),
+            ("port", port.into()),
+            ("protocol", "TCP".into()),
+            ("targetPort", target.into()),
+        ]);
         (
             format!("has no port {port}"),
             list,
-            met::put(service, "add", "/spec/ports/-", &value),
+            Fix::patch(&service.id, [Op::add("/spec/ports/-", added)]),
         )
     };
     let message = format!("{} {what}, so {harm}", service.id);

@@ -7,7 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::host::specificity;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2154",
@@ -72,7 +72,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .see(Evidence::of(other, mode, "what no longer holds"))
         .fix(Fix::merge(
             &rule.id,
-            r#"{"spec":{"trafficPolicy":{"tls":{"mode":"ISTIO_MUTUAL"}}}}"#,
+            Value::nested(["spec", "trafficPolicy", "tls", "mode"], "ISTIO_MUTUAL"),
         ));
     }
 }

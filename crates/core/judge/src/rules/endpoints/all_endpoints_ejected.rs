@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::{met, outliers};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
@@ -67,13 +67,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         }
         if hosts.len() > 1 {
             let path = format!("{}/maxEjectionPercent", rule.path_of(detection));
-            finding.fix(met::put(rule, "add", &path, "50"));
+            finding.fix(Fix::patch(&rule.id, [Op::add(path, 50_u16)]));
         } else {
-            let remove = format!(
-                "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
-                rule.path_of(detection)
-            );
-            finding.fix(Fix::json_patch(&rule.id, remove));
+            let remove = vec![Op::remove(rule.path_of(detection))];
+            finding.fix(Fix::patch(&rule.id, remove));
             finding.fix(Fix::advice("a single endpoint cannot be spared"));
         }
         finding.fix(met::restart(facts.mesh, client));

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::{locality, met};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -81,11 +81,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             if case.is_none() {
                 finding.severity(Severity::Warning);
             }
-            let remove = format!(
-                "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
-                rule.path_of(entry)
-            );
-            finding.fix(Fix::json_patch(&rule.id, remove));
+            let remove = vec![Op::remove(rule.path_of(entry))];
+            finding.fix(Fix::patch(&rule.id, remove));
             finding.fix(Fix::advice(
                 "use failover instead of distribute, or distribute to localities that have pods",
             ));

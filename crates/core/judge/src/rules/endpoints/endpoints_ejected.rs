@@ -7,7 +7,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Inputs, Part};
 
@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let Ok(json) = clusters::as_json(&doc.text) else {
         return;
     };
-    let Ok(all) = Clusters::read(&json) else {
+    let Ok(all) = ClusterStatuses::read(&json) else {
         return;
     };
     let mut counts: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();

@@ -4,7 +4,7 @@ use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
@@ -64,7 +64,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 fn giver<'f>(
     facts: &Facts<'f>,
     entry: &'f Object,
-    line: &Line,
+    line: &AccessLine,
 ) -> (&'f Object, &'f Node, &'static str) {
     let address = line
         .upstream_host

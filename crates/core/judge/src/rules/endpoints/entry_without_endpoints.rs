@@ -9,7 +9,7 @@ use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0724",
@@ -174,7 +174,7 @@ fn tell(mesh: &Mesh, entry: &Object, case: Option<&Case<'_>>, out: &mut Sink) {
             .spec_strings("hosts")
             .all(|host| !host.starts_with('*'))
     {
-        let dns = Fix::merge(&entry.id, "{\"spec\":{\"resolution\":\"DNS\"}}");
+        let dns = Fix::merge(&entry.id, Value::nested(["spec", "resolution"], "DNS"));
         finding.fix(dns.unchecked("whether DNS knows the host, no object tells"));
     }
     finding.fix(Fix::advice(

@@ -5,7 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0715",
@@ -69,11 +69,14 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         if case.is_some_and(|case| case.seen.is_none_or(crate::rules::Symptom::is_success)) {
             finding.severity(Severity::Info);
         }
-        let detection =
-            "{\"consecutive5xxErrors\":5,\"interval\":\"10s\",\"baseEjectionTime\":\"30s\"}";
+        let detection = Value::object([
+            ("consecutive5xxErrors", Value::from(5_u16)),
+            ("interval", "10s".into()),
+            ("baseEjectionTime", "30s".into()),
+        ]);
         finding.fix(Fix::merge(
             &rule.id,
-            format!("{{\"spec\":{{\"trafficPolicy\":{{\"outlierDetection\":{detection}}}}}}}"),
+            Value::nested(["spec", "trafficPolicy", "outlierDetection"], detection),
         ));
     }
 }

@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Finding, Fix, Risk};
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
-use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Document, Shape};
 use meshladder_mesh::scope::Scope;
@@ -11,7 +11,6 @@ use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::routes;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::{Node, Value};
 
 /// A Service as a rule meets it.
@@ -249,17 +248,6 @@ pub(in crate::rules) fn labels_in_words(labels: &Node) -> String {
     pairs.collect::<Vec<_>>().join(",")
 }
 
-/// Puts a value, as JSON text, at a path of an object; `op` is `add` or `replace`.
-pub(in crate::rules) fn put(object: &Object, op: &str, path: &str, value: &str) -> Fix {
-    Fix::json_patch(
-        &object.id,
-        format!(
-            "[{{\"op\":\"{op}\",\"path\":{},\"value\":{value}}}]",
-            escape(path)
-        ),
-    )
-}
-
 /// Whether a Boolean is set.
 pub(in crate::rules) fn is_true(node: Option<&Node>) -> bool {
     node.is_some_and(|node| node.value == Value::Bool(true))
@@ -330,7 +318,7 @@ pub(in crate::rules) fn clusters_of(
 /// The hosts that a proxy has for a cluster, with what shows them.
 pub(in crate::rules) fn hosts_of(doc: &Document, cluster: &str) -> Option<(Vec<Host>, Evidence)> {
     let json = clusters::as_json(&doc.text).ok()?;
-    let all = Clusters::read(&json).ok()?;
+    let all = ClusterStatuses::read(&json).ok()?;
     let shows = format!("what the proxy has for {cluster}");
     if all.empty.iter().any(|name| name == cluster) {
         return Some((Vec::new(), Evidence::document(&doc.id, shows)));

@@ -10,7 +10,7 @@ use crate::finding::{Confidence, Evidence, Rung, Severity};
 use crate::rules::sync::repairs;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::network_policy::{Blocked, Direction, End, Passage};
 use meshladder_sim::walk::Caller;
@@ -113,7 +113,7 @@ fn of_logs(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         };
         let outbound = access_log::lines(&log).filter(|line| line.cluster.starts_with("outbound|"));
-        let last: BTreeMap<String, Line> = outbound
+        let last: BTreeMap<String, AccessLine> = outbound
             .map(|line| (line.upstream_host.clone(), line))
             .collect();
         for line in last.values() {
@@ -139,7 +139,7 @@ fn is_of_connection(seen: &Symptom) -> bool {
     flagged || (seen.flags.is_empty() && [0, 502, 503, 504].contains(&seen.code))
 }
 
-fn is_failure(line: &Line) -> bool {
+fn is_failure(line: &AccessLine) -> bool {
     line.flags.iter().any(|flag| flag == "UF")
 }
 
@@ -147,7 +147,7 @@ fn is_allowed(passage: &Passage<'_>) -> bool {
     matches!(passage, Passage::Allowed(_))
 }
 
-fn is_to(line: &Line, way: &Way<'_>) -> bool {
+fn is_to(line: &AccessLine, way: &Way<'_>) -> bool {
     let address = line.upstream_host.parse::<SocketAddr>();
     address.is_ok_and(|address| {
         address.port() == way.port && addresses(way.to).contains(&address.ip())
@@ -168,12 +168,12 @@ fn has_passed(case: &Case<'_>, way: &Way<'_>, blocked: &[Blocked<'_>]) -> bool {
         })
         .max();
     let callers = addresses(way.from);
-    let is_of_caller = |line: &Line| {
+    let is_of_caller = |line: &AccessLine| {
         line.remote
             .parse::<SocketAddr>()
             .is_ok_and(|at| callers.contains(&at.ip()))
     };
-    let mut lines: Box<dyn Iterator<Item = &Line>> = match way.from {
+    let mut lines: Box<dyn Iterator<Item = &AccessLine>> = match way.from {
         End::Unknown(_) => Box::new(case.client_log.iter()),
         _ => Box::new(case.server_log.iter().filter(|line| is_of_caller(line))),
     };
@@ -285,7 +285,7 @@ fn tell(
     case: Option<&Case<'_>>,
     way: &Way<'_>,
     blocked: &[Blocked<'_>],
-    failed: Option<&Line>,
+    failed: Option<&AccessLine>,
     out: &mut Sink,
 ) {
     let first = &blocked[0];

@@ -10,7 +10,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
 use meshladder_sim::trace::EndKind;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0728",
@@ -126,6 +126,6 @@ fn of_nodes(facts: &Facts<'_>, met: &Met<'_>, policy: &Node, has: &BTreeSet<&str
 fn everywhere(met: &Met<'_>) -> Fix {
     Fix::merge(
         &met.service.id,
-        "{\"spec\":{\"internalTrafficPolicy\":\"Cluster\"}}",
+        Value::nested(["spec", "internalTrafficPolicy"], "Cluster"),
     )
 }

@@ -1,13 +1,13 @@
 //! See the page beside this file.
 
 use super::{locality, met, outliers};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0714",
@@ -98,13 +98,13 @@ fn switch_off(rule: &Object, detection: &Node) -> Fix {
     let (path, value) = if has_balancer {
         (
             format!("{policy}/loadBalancer/localityLbSetting"),
-            "{\"enabled\":false}",
+            Value::nested(["enabled"], false),
         )
     } else {
         (
             format!("{policy}/loadBalancer"),
-            "{\"localityLbSetting\":{\"enabled\":false}}",
+            Value::nested(["localityLbSetting", "enabled"], false),
         )
     };
-    met::put(rule, "add", &path, value)
+    Fix::patch(&rule.id, [Op::add(path, value)])
 }

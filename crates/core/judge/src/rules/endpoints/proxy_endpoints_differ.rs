@@ -5,9 +5,9 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let Ok(json) = clusters::as_json(&doc.text) else {
         return;
     };
-    let Ok(all) = Clusters::read(&json) else {
+    let Ok(all) = ClusterStatuses::read(&json) else {
         return;
     };
     let mut gone: Vec<(String, String)> = Vec::new();
@@ -93,7 +93,7 @@ fn is_current(fleet: &Fleet, proxy: &Proxy<'_>, namespace: &str, pod: &str) -> b
     let synced = |types: &std::collections::BTreeMap<String, crate::fleet::Watch>| {
         types
             .get("EDS")
-            .is_some_and(|watch| matches!(watch.sync, Sync::Synced))
+            .is_some_and(|watch| matches!(watch.sync, SyncStatus::Synced))
     };
     is_connected
         && (fleet.istiods.is_empty()

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::met;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -123,11 +123,8 @@ fn shadowed(
             .for_each(|client| _ = finding.hits(client)),
     }
     if entry.spec_list("hosts").len() > 1 {
-        let remove = format!(
-            "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
-            entry.path_of(host)
-        );
-        finding.fix(Fix::json_patch(&entry.id, remove));
+        let remove = vec![Op::remove(entry.path_of(host))];
+        finding.fix(Fix::patch(&entry.id, remove));
     }
     finding.fix(Fix::delete(&entry.id));
     finding.fix(Fix::advice(format!("give {} a name of its own", entry.id)));

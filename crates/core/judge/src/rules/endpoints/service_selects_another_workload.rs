@@ -6,8 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_text::json::escape;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0727",
@@ -133,26 +132,21 @@ fn offer(finding: &mut Finding, id: &ObjectRef, selector: &Node, own: &Object) {
     let Some(labels) = met::template_labels(own) else {
         return;
     };
-    let pair = |key: &str, value: Option<&str>| {
-        format!(
-            "{}:{}",
-            escape(key),
-            value.map_or("null".to_owned(), escape)
-        )
-    };
     let wrong = selector
         .members()
         .iter()
         .filter(|m| labels.str_at(&m.key) != m.value.str());
-    let mut pairs: Vec<String> = wrong.map(|m| pair(&m.key, labels.str_at(&m.key))).collect();
+    // `null` takes a label out of the selector that the workload does not have.
+    let mut pairs: Vec<(&str, Option<&str>)> =
+        wrong.map(|m| (&*m.key, labels.str_at(&m.key))).collect();
     if pairs.is_empty() {
         let known = own
             .spec_at(["selector", "matchLabels"])
             .map_or(&[][..], Node::members);
-        pairs.extend(known.iter().map(|m| pair(&m.key, m.value.str())));
+        pairs.extend(known.iter().map(|m| (&*m.key, m.value.str())));
     }
     finding.fix(Fix::merge(
         id,
-        format!("{{\"spec\":{{\"selector\":{{{}}}}}}}", pairs.join(",")),
+        Value::nested(["spec", "selector"], Value::object(pairs)),
     ));
 }

@@ -7,9 +7,8 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::near;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0702",
@@ -124,17 +123,16 @@ impl Near<'_> {
     /// Corrects the selector, which stands at a path of the object's spec: `selector`,
     /// `workloadSelector/labels`.
     pub(super) fn fix(&self, id: &ObjectRef, path: &str) -> Fix {
-        let pair = format!("{}:{}", escape(&self.key), escape(&self.value));
-        let drop = if self.wrong == self.key {
-            String::new()
-        } else {
-            format!("{}:null,", escape(&self.wrong))
-        };
-        let inner = format!("{{{drop}{pair}}}");
-        let spec = path
-            .rsplit('/')
-            .fold(inner, |inner, key| format!("{{{}:{inner}}}", escape(key)));
-        Fix::merge(id, format!("{{\"spec\":{spec}}}"))
+        let mut labels = Vec::new();
+        if self.wrong != self.key {
+            labels.push((&self.wrong, Value::Null));
+        }
+        labels.push((&self.key, Value::from(&self.value)));
+        let mut patch = Value::object(labels);
+        for key in path.rsplit('/').chain(["spec"]) {
+            patch = Value::nested([key], patch);
+        }
+        Fix::merge(id, patch)
     }
 }
 

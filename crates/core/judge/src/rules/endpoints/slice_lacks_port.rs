@@ -1,13 +1,12 @@
 //! See the page beside this file.
 
 use super::met;
-use crate::finding::{Evidence, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -87,16 +86,12 @@ fn tell(
         && only.get("port").and_then(number).is_some()
         && ports(service).count() == 1
     {
+        let path = format!("{}/name", slice.path_of(only));
         let op = if only.get("name").is_some() {
-            "replace"
+            Op::replace(path, port.name)
         } else {
-            "add"
+            Op::add(path, port.name)
         };
-        finding.fix(met::put(
-            slice,
-            op,
-            &format!("{}/name", slice.path_of(only)),
-            &escape(port.name),
-        ));
+        finding.fix(Fix::patch(&slice.id, [op]));
     }
 }

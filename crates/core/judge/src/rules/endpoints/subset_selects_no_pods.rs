@@ -1,14 +1,13 @@
 //! See the page beside this file.
 
 use super::met::{self, Met};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector;
 use meshladder_mesh::traffic::destinations;
 use meshladder_mesh::{Object, ObjectRef, PodFacts, ServiceFacts};
-use meshladder_text::json::escape;
 use meshladder_text::tree::{Member, Node};
 
 mod objects;
@@ -198,10 +197,11 @@ fn fitting(rule: &Object, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> O
         .iter()
         .position(|other| std::ptr::eq(other, subset))?;
     let key = member.key.replace('~', "~0").replace('/', "~1");
-    Some(met::put(
-        rule,
-        "replace",
-        &format!("/spec/subsets/{index}/labels/{key}"),
-        &escape(value),
+    Some(Fix::patch(
+        &rule.id,
+        [Op::replace(
+            format!("/spec/subsets/{index}/labels/{key}"),
+            *value,
+        )],
     ))
 }

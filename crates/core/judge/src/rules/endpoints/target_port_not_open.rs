@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
 use super::met::{self, Met};
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
@@ -180,12 +180,7 @@ impl Lead<'_> {
         };
         if let Some((_, number)) = best.or_else(only) {
             let path = format!("/spec/ports/{}/targetPort", self.index);
-            finding.fix(met::put(
-                self.met.service,
-                "add",
-                &path,
-                &number.to_string(),
-            ));
+            finding.fix(Fix::patch(&self.met.service.id, [Op::add(path, *number)]));
         }
         if let Some(pod) = self.pods.first() {
             let (namespace, name) = (&pod.id.namespace, &pod.id.name);
@@ -205,10 +200,10 @@ fn words(declared: &[(&str, u16)]) -> String {
 }
 
 /// The last time that a pod's proxy could not connect to its application on that port.
-fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<Line> {
+fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<AccessLine> {
     let log = met::proxy_log(facts, pod)?;
     let cluster = format!("inbound|{port}||");
-    let is_refusal = |line: &Line| {
+    let is_refusal = |line: &AccessLine| {
         let why = format!("{} {}", line.failure, line.details)
             .replace('_', " ")
             .to_ascii_lowercase();

@@ -77,7 +77,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 selector_or_all(met.service),
                 "the Service that selects its pods",
             ));
-            finding.fix(Fix::merge(&workload.id, "{\"spec\":{\"replicas\":1}}"));
+            finding.fix(Fix::merge(
+                &workload.id,
+                Value::nested(["spec", "replicas"], 1_u16),
+            ));
         }
     }
 }

@@ -8,7 +8,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0319",
@@ -118,7 +118,7 @@ fn security(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, ou
     );
     finding.see(proof(workload, message));
     hit_workload(facts, workload, finding);
-    let patch = format!(r#"{{"metadata":{{"labels":{{"{ENFORCE}":"privileged"}}}}}}"#);
+    let patch = Value::nested(["metadata", "labels", ENFORCE], "privileged");
     finding.fix(
         Fix::merge(&namespace.id, patch).unchecked("what the API server said before stays said"),
     );
@@ -182,8 +182,8 @@ fn account(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, out
     hit_workload(facts, workload, finding);
     let stays = "what the API server said before stays said";
     if let Some(meant) = meant {
-        let patch =
-            format!(r#"{{"spec":{{"template":{{"spec":{{"serviceAccountName":"{meant}"}}}}}}}}"#);
+        let path = ["spec", "template", "spec", "serviceAccountName"];
+        let patch = Value::nested(path, meant);
         finding.fix(Fix::merge(&workload.id, patch).unchecked(stays));
     } else {
         let yaml = format!(

@@ -8,7 +8,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
 use meshladder_text::time::Time;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0311",
@@ -50,7 +50,16 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         if is_ready(stored) {
             finding.severity(Severity::Info);
         }
-        let annotation = r#"{"spec":{"template":{"metadata":{"annotations":{"proxy.istio.io/config":"holdApplicationUntilProxyStarts: true"}}}}}"#;
+        let annotation = Value::nested(
+            [
+                "spec",
+                "template",
+                "metadata",
+                "annotations",
+                "proxy.istio.io/config",
+            ],
+            "holdApplicationUntilProxyStarts: true",
+        );
         if !workload.is(Kind::Pod) {
             finding.fix(
                 Fix::merge(&workload, annotation).unchecked("it shows when the pod is made again"),

@@ -7,7 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::{INJECTION, Injectors, REVISION};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0306",
@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let namespace = ObjectRef::of(Kind::Namespace, "", &outsider.pod.namespace);
         finding.fix(Fix::merge(
             &namespace,
-            format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#),
+            Value::nested(["metadata", "labels", INJECTION], "enabled"),
         ));
     }
 }
@@ -95,11 +95,8 @@ fn tell_revision(
     outsider.finish(facts, case, finding);
     finding.hits.extend(pods.iter().skip(1).cloned());
     if let ([only], true) = (there.as_slice(), of_template.and_then(Node::str).is_some()) {
-        let labels = format!(r#"{{"metadata":{{"labels":{{"{REVISION}":"{only}"}}}}}}"#);
-        finding.fix(Fix::merge(
-            &workload,
-            format!(r#"{{"spec":{{"template":{labels}}}}}"#),
-        ));
+        let path = ["spec", "template", "metadata", "labels", REVISION];
+        finding.fix(Fix::merge(&workload, Value::nested(path, *only)));
     }
     true
 }

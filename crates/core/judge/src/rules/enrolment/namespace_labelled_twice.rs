@@ -6,7 +6,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::PodFacts;
 use meshladder_mesh::injection::{INJECTION, REVISION};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 mod objects;
 
@@ -66,7 +66,7 @@ fn by_traffic(facts: &Facts<'_>, out: &mut Sink) {
         for label in [INJECTION, REVISION] {
             finding.fix(Fix::merge(
                 &namespace.id,
-                format!(r#"{{"metadata":{{"labels":{{"{label}":null}}}}}}"#),
+                Value::nested(["metadata", "labels", label], Value::Null),
             ));
         }
     }

@@ -8,8 +8,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::accepts;
-use meshladder_text::json::escape;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0318",
@@ -114,15 +113,7 @@ fn tell(
         .iter()
         .find(|selector| selector.get("matchExpressions").is_none());
     if let Some(wanted) = wanted.and_then(|selector| selector.get("matchLabels")) {
-        let pair = |label: &meshladder_text::tree::Member| {
-            format!(
-                "{}:{}",
-                escape(&label.key),
-                escape(label.value.str().unwrap_or_default())
-            )
-        };
-        let pairs: Vec<String> = wanted.members().iter().map(pair).collect();
-        let patch = format!(r#"{{"metadata":{{"labels":{{{}}}}}}}"#, pairs.join(","));
+        let patch = Value::nested(["metadata", "labels"], wanted);
         finding.fix(Fix::merge(&namespace.id, patch));
     }
     finding.fix(Fix::advice(format!(

@@ -5,6 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2801",
@@ -37,7 +38,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         )
         .fix(Fix::merge(
             &namespace.id,
-            r#"{"metadata":{"labels":{"istio-injection":"enabled"}}}"#,
+            Value::nested(["metadata", "labels", "istio-injection"], "enabled"),
         ));
     }
 }

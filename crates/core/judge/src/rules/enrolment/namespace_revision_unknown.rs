@@ -9,7 +9,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::{INJECTION, Injectors, NamespaceLabels, REVISION};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0303",
@@ -154,20 +154,18 @@ pub(super) fn ask_for_injection(
     injectors: &Injectors<'_>,
     namespace: &ObjectRef,
 ) {
-    let mut patches: Vec<String> = injectors
-        .revisions()
-        .into_iter()
-        .map(|revision| {
-            format!(
-                r#"{{"metadata":{{"labels":{{"{REVISION}":"{revision}","{INJECTION}":null}}}}}}"#
-            )
-        })
-        .collect();
-    patches.insert(
-        0,
-        format!(r#"{{"metadata":{{"labels":{{"{REVISION}":null,"{INJECTION}":"enabled"}}}}}}"#),
-    );
-    for patch in patches.into_iter().take(3) {
+    let mut choices = vec![Value::object([
+        (REVISION, Value::Null),
+        (INJECTION, "enabled".into()),
+    ])];
+    for revision in injectors.revisions() {
+        choices.push(Value::object([
+            (REVISION, Value::from(revision)),
+            (INJECTION, Value::Null),
+        ]));
+    }
+    for labels in choices.into_iter().take(3) {
+        let patch = Value::nested(["metadata", "labels"], labels);
         finding.fix(Fix::merge(namespace, patch));
     }
     finding.fix(Fix::advice(

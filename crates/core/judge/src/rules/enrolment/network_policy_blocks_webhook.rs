@@ -70,7 +70,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         finding.hits(policy.clone());
         hit_refused(facts, "failed calling webhook", finding);
         if let Some(opening) = opening {
-            finding.fix(Fix::merge(policy, opening.merge.to_json()));
+            finding.fix(Fix::merge(policy, (&opening.merge).into()));
         }
         finding.fix(Fix::delete(policy));
         return;

@@ -6,7 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::INJECTION;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 /// A namespace may well stay outside the mesh; one with policies for its pods was meant to be
 /// inside.
@@ -76,7 +76,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         outsider.finish(facts, case, finding);
         finding.fix(Fix::merge(
             namespace,
-            format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#),
+            Value::nested(["metadata", "labels", INJECTION], "enabled"),
         ));
         finding.fix(Fix::advice(
             "then restart the workloads of the namespace: injection happens when a pod is made",

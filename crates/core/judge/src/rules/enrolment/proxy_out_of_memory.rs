@@ -7,7 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::Template;
 use meshladder_text::time::Time;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 /// What ended longer ago than a day does nobody harm now.
 const RECENT: i64 = 86_400;
@@ -76,7 +76,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .is_some()
             && !workload.is(Kind::Pod)
         {
-            let patch = r#"{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyMemoryLimit":"1Gi"}}}}}"#;
+            let annotation = "sidecar.istio.io/proxyMemoryLimit";
+            let path = ["spec", "template", "metadata", "annotations", annotation];
+            let patch = Value::nested(path, "1Gi");
             finding.fix(
                 Fix::merge(&workload, patch).unchecked("how much the proxy needs, no object tells"),
             );

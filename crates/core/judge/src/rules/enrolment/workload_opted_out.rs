@@ -7,6 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::INJECT;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0302",
@@ -75,9 +76,8 @@ fn tell(
         } else {
             "annotations"
         };
-        let patch = format!(
-            r#"{{"spec":{{"template":{{"metadata":{{"{field}":{{"{INJECT}":null}}}}}}}}}}"#
-        );
+        let path = ["spec", "template", "metadata", field, INJECT];
+        let patch = Value::nested(path, Value::Null);
         finding.fix(Fix::merge(&workload, patch));
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::servers::{self, Server};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met::{self, Met};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
@@ -298,11 +298,9 @@ fn tell(
                 vec![fix],
             );
         }
-        let mut fixes = vec![met::put(
-            rule,
-            "replace",
-            &rule.path_of(mode),
-            "\"ISTIO_MUTUAL\"",
+        let mut fixes = vec![Fix::patch(
+            &rule.id,
+            [Op::replace(rule.path_of(mode), "ISTIO_MUTUAL")],
         )];
         if only_says_tls(rule) {
             fixes.push(Fix::delete(&rule.id));
@@ -313,7 +311,10 @@ fn tell(
         "{} makes {} take plain text only, and {} makes clients send it mutual TLS",
         policy.id, met.service.id, rule.id
     );
-    let open = met::put(policy, "replace", &policy.path_of(node), "\"PERMISSIVE\"");
+    let open = Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(node), "PERMISSIVE")],
+    );
     // The one that is for the whole mesh is not what stands out.
     let is_root = policy.id.namespace == *facts.mesh.config.root_namespace;
     if is_root && rule.id.namespace != policy.id.namespace {
@@ -350,7 +351,7 @@ fn tell_bare(facts: &Facts<'_>, rule: &Object, tls: &Node, pod: &PodFacts, met: 
     let fix = if is_for_many {
         exempt(facts, met.service)
     } else {
-        met::put(rule, "replace", &rule.path_of(mode), "\"DISABLE\"")
+        Fix::patch(&rule.id, [Op::replace(rule.path_of(mode), "DISABLE")])
     };
     let proof = Evidence::of(rule, mode, "what clients send");
     ((rule.id.clone(), message, proof), Vec::new(), vec![fix])

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Risk, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
@@ -12,7 +12,6 @@ use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 mod objects;
@@ -189,11 +188,9 @@ fn tell(
                 .collect();
             if let [own] = own.as_slice() {
                 let path = server.gateway.path_of(name);
-                finding.fix(met::put(
-                    server.gateway,
-                    "replace",
-                    &path,
-                    &escape(&own.id.name),
+                finding.fix(Fix::patch(
+                    &server.gateway.id,
+                    [Op::replace(path, &own.id.name)],
                 ));
             }
             if let Some(secret) = elsewhere.first() {

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::tls_port;
-use crate::finding::{Evidence, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -59,6 +59,6 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             finding.severity(Severity::Info);
         }
         let path = format!("{}/protocol", port.object.path_of(port.node));
-        finding.fix(met::put(port.object, "replace", &path, "\"TLS\""));
+        finding.fix(Fix::patch(&port.object.id, [Op::replace(path, "TLS")]));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::port_level::{self, Misplaced};
 use super::servers::{self, Server};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::missed::{for_nobody, slip};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
@@ -11,7 +11,6 @@ use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::Workload;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -71,11 +70,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         );
         finding.see(Evidence::of(policy, mode, "only mutual TLS is taken"));
         finding.hits(client.reference()).hits(first.pod.id.clone());
-        finding.fix(met::put(
-            exempt,
-            "replace",
-            &exempt.path_of(label),
-            &escape(&own),
+        finding.fix(Fix::patch(
+            &exempt.id,
+            [Op::replace(exempt.path_of(label), &own)],
         ));
         return;
     }
@@ -142,7 +139,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             ));
         }
     }
-    let open = met::put(policy, "replace", &policy.path_of(mode), "\"PERMISSIVE\"");
+    let open = Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(mode), "PERMISSIVE")],
+    );
     let inject = Fix::advice(format!(
         "give {} a proxy: label its namespace {} for injection and restart it",
         client.workload(),

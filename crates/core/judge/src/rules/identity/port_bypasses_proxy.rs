@@ -9,9 +9,9 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_sim::listener::{Capture, Side};
+use meshladder_sim::listener::{Capture, TrafficDirection};
 use meshladder_sim::request::Connection;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0814",
@@ -173,7 +173,11 @@ pub(in crate::rules) fn bypassed<'m>(
         plain_http: None,
     };
     let value = |key: &str| annotation(pod, key).map(|(text, _)| text.to_owned());
-    let leaves = |capture: Capture| capture.leaves_alone(Side::Outbound, &call).is_some();
+    let leaves = |capture: Capture| {
+        capture
+            .leaves_alone(TrafficDirection::Outbound, &call)
+            .is_some()
+    };
     let decides = |key: &&str| {
         !leaves(Capture::of_annotations(|other| {
             value(other).filter(|_| other != *key)
@@ -198,7 +202,7 @@ fn lists(text: &str, port: u16) -> bool {
 
 /// The pods change when their workload's template does.
 pub(in crate::rules) fn drop_annotation(workload: &ObjectRef, key: &str) -> Fix {
-    let annotations = format!("{{\"metadata\":{{\"annotations\":{{\"{key}\":null}}}}}}");
-    let patch = format!("{{\"spec\":{{\"template\":{annotations}}}}}");
+    let path = ["spec", "template", "metadata", "annotations", key];
+    let patch = Value::nested(path, Value::Null);
     Fix::merge(workload, patch).unchecked("it shows when the pod is made again")
 }

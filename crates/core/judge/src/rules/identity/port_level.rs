@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::Fix;
+use crate::finding::{Fix, Op};
 use crate::rules::Facts;
 use crate::rules::workloads::Selectors;
 use meshladder_capture::Kind;
@@ -86,14 +86,9 @@ impl Misplaced<'_> {
             .iter()
             .any(|entry| *entry.key == port.to_string());
         let from = self.policy.path_of(&self.entry.value);
-        let (to, value) = (
-            format!("/spec/portLevelMtls/{port}"),
-            self.entry.value.to_json(),
-        );
-        let patch = format!(
-            r#"[{{"op":"remove","path":"{from}"}},{{"op":"add","path":"{to}","value":{value}}}]"#
-        );
-        is_free.then(|| Fix::json_patch(&self.policy.id, patch))
+        let to = format!("/spec/portLevelMtls/{port}");
+        let ops = [Op::remove(from), Op::add(to, &self.entry.value)];
+        is_free.then(|| Fix::patch(&self.policy.id, ops))
     }
 }
 

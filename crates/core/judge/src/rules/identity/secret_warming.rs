@@ -5,7 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::envoy::dump::{Section, State};
+use meshladder_capture::envoy::dump::{ResourceState, Section};
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
@@ -32,12 +32,12 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     out.examined();
     let in_use = |name: &str| {
         dump.of(Section::Secrets)
-            .any(|secret| secret.state == State::Active && secret.name == name)
+            .any(|secret| secret.state == ResourceState::Active && secret.name == name)
     };
     let mut names: Vec<&str> = Vec::new();
     for secret in dump
         .of(Section::Secrets)
-        .filter(|secret| secret.state == State::Warming && !in_use(&secret.name))
+        .filter(|secret| secret.state == ResourceState::Warming && !in_use(&secret.name))
     {
         if names.contains(&&*secret.name) {
             continue;

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -106,11 +104,7 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .hits
         .extend(witness::caller(facts, case).map(PodFacts::reference));
     if cause == Cause::Plain {
-        let path = escape(&rule.path_of(tls));
-        finding.fix(Fix::json_patch(
-            &rule.id,
-            format!("[{{\"op\":\"remove\",\"path\":{path}}}]"),
-        ));
+        finding.fix(Fix::patch(&rule.id, [Op::remove(rule.path_of(tls))]));
     } else {
         // Whether the rule or the server is wrong, no document tells.
         finding.confidence(Confidence::Likely);
@@ -231,17 +225,9 @@ fn tell_name(
     }
     let path = object.path_of(names);
     if let [own] = own.as_slice() {
-        finding.fix(met::put(
-            object,
-            "replace",
-            &path,
-            &format!("[{}]", escape(own)),
-        ));
+        finding.fix(Fix::patch(&object.id, [Op::replace(&path, [own])]));
     }
-    finding.fix(Fix::json_patch(
-        &object.id,
-        format!("[{{\"op\":\"remove\",\"path\":{}}}]", escape(&path)),
-    ));
+    finding.fix(Fix::patch(&object.id, [Op::remove(path)]));
 }
 
 /// Nobody asked: what DestinationRules want of Services whose pods have another identity.

@@ -1,13 +1,12 @@
 //! See the page beside this file.
 
 use super::tls_port;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::Protocol;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0810",
@@ -61,11 +60,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         } else if case.is_some() {
             finding.severity(Severity::Error);
         }
-        let path = escape(&rule.path_of(tls));
-        finding.fix(Fix::json_patch(
-            &rule.id,
-            format!("[{{\"op\":\"remove\",\"path\":{path}}}]"),
-        ));
+        finding.fix(Fix::patch(&rule.id, [Op::remove(rule.path_of(tls))]));
         finding.fix(Fix::advice(
             "or let clients speak plain HTTP to a port whose protocol is HTTP",
         ));

@@ -2,11 +2,10 @@
 
 use super::listed::of_operations;
 use super::names::Names;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2653",
@@ -82,14 +81,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             }
             let upper = written.to_ascii_uppercase();
             let (why, fix) = if known.has(&upper) {
-                let at = policy.path_of(node);
-                let patch = format!(
-                    r#"[{{"op":"replace","path":"{at}","value":{}}}]"#,
-                    escape(&upper)
-                );
+                let patch = [Op::replace(policy.path_of(node), upper)];
                 (
                     "methods are compared as written, in capitals",
-                    Fix::json_patch(&policy.id, patch),
+                    Fix::patch(&policy.id, patch),
                 )
             } else if written.contains('/') {
                 (

@@ -1,6 +1,5 @@
 //! What a route of a VirtualService does to a request, so that two can be compared.
 
-use super::json;
 use meshladder_mesh::services::{number, ports};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
@@ -59,7 +58,7 @@ impl Action {
             .members()
             .iter()
             .filter(|member| says(&member.key, &member.value))
-            .map(|member| (member.key.to_string(), json::text(&member.value)))
+            .map(|member| (member.key.to_string(), member.value.to_json()))
             .collect();
         more.sort();
         Self { places, more }

@@ -8,6 +8,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::traffic::Delegate;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0623",
@@ -88,7 +89,7 @@ fn find(root: &Object, delegate: &Delegate<'_>, out: &mut Sink) {
         }
         finding.fix(Fix::merge(
             &target.id,
-            format!("{{\"spec\":{{\"{key}\":null}}}}"),
+            Value::nested(["spec", key], Value::Null),
         ));
     }
     finding.fix(Fix::advice(format!(

@@ -2,7 +2,7 @@
 
 use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
-use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
+use crate::finding::{Evidence, Finding, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs};
@@ -109,9 +109,9 @@ fn find<'o>(
             finding.hits(ObjectRef::of(Kind::Service, namespace, name));
         }
     }
-    finding.fix(Fix::json_patch(
+    finding.fix(Fix::patch(
         &service.id,
-        format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}/fault\"}}]"),
+        [Op::remove(format!("/spec/http/{place}/fault"))],
     ));
     if service.spec_list("http").len() == 1 {
         finding.fix(Fix::delete(&service.id));
@@ -121,7 +121,7 @@ fn find<'o>(
 
 /// `answers 100 % of requests with 503 without sending them on`
 fn in_words(fault: &Node) -> String {
-    let share = |part: &Node| match part.at(["percentage", "value"]).map(super::json::text) {
+    let share = |part: &Node| match part.at(["percentage", "value"]).map(Node::to_json) {
         Some(value) => format!("{value} % of requests"),
         None => "requests".to_owned(),
     };
@@ -129,7 +129,7 @@ fn in_words(fault: &Node) -> String {
         let status = ["httpStatus", "grpcStatus", "http2Error"]
             .into_iter()
             .find_map(|key| abort.get(key));
-        let status = status.map(super::json::text).unwrap_or_default();
+        let status = status.map(Node::to_json).unwrap_or_default();
         format!(
             "answers {} with {} without sending them on",
             share(abort),

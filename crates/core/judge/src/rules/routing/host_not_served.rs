@@ -11,6 +11,7 @@ use meshladder_mesh::traffic::{StepKind, hosts};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0612",
@@ -166,7 +167,10 @@ fn at_gateway(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut 
                 step.by
                     .map(|(by, node)| Evidence::of(by, node, "who gets it")),
             );
-            finding.fix(Fix::merge(&service.id, r#"{"spec":{"exportTo":["*"]}}"#));
+            finding.fix(Fix::merge(
+                &service.id,
+                Value::nested(["spec", "exportTo"], ["*"]),
+            ));
         }
         finding
     } else if let Some(server) = exact {

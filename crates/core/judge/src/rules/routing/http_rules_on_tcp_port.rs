@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::effect::{self, may_explain, sidecar};
 use super::http_route::{RouteCall, Taken};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -156,11 +156,9 @@ fn find<'o>(
         message,
         Evidence::of(service, port.node, declared(port)),
     );
-    finding.fix(Fix::json_patch(
+    finding.fix(Fix::patch(
         &service.id,
-        format!(
-            "[{{\"op\":\"add\",\"path\":\"/spec/ports/{place}/appProtocol\",\"value\":\"http\"}}]"
-        ),
+        [Op::add(format!("/spec/ports/{place}/appProtocol"), "http")],
     ));
     finding.fix(Fix::advice(
         "or name the port http, or http-… (grpc, http2): the part before the first dash counts",

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::effect::sidecar;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -9,6 +9,7 @@ use meshladder_mesh::services::number;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0614",
@@ -56,7 +57,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 finding.fix(entry(case, &client.id.namespace));
             }
             if let Some((sidecar, _)) = by {
-                let mode = "{\"spec\":{\"outboundTrafficPolicy\":{\"mode\":\"ALLOW_ANY\"}}}";
+                let mode = Value::nested(["spec", "outboundTrafficPolicy", "mode"], "ALLOW_ANY");
                 finding.fix(Fix::merge(&sidecar.id, mode));
             }
         }
@@ -114,14 +115,12 @@ fn without_port(entry: &Object, case: &Case<'_>, client: &Object, out: &mut Sink
     );
     finding.hits(client.id.clone());
     let protocol = protocol(case);
-    let value = format!(
-        "{{\"number\":{port},\"name\":\"{}-{port}\",\"protocol\":\"{protocol}\"}}",
-        protocol.to_lowercase()
-    );
-    finding.fix(Fix::json_patch(
-        &entry.id,
-        format!("[{{\"op\":\"add\",\"path\":\"/spec/ports/-\",\"value\":{value}}}]"),
-    ));
+    let added = Value::object([
+        ("number", Value::from(port)),
+        ("name", format!("{}-{port}", protocol.to_lowercase()).into()),
+        ("protocol", protocol.into()),
+    ]);
+    finding.fix(Fix::patch(&entry.id, [Op::add("/spec/ports/-", added)]));
 }
 
 fn protocol(case: &Case<'_>) -> &'static str {

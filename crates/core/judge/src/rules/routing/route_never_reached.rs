@@ -3,7 +3,6 @@
 use super::action::Action;
 use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, is_catch_all, shadow, shadowing};
-use super::json;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
@@ -12,7 +11,7 @@ use meshladder_mesh::gateways::servers;
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::Tri;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 mod objects;
 
@@ -191,17 +190,14 @@ impl Shadowed<'_> {
             &others[earlier],
             "the route that takes its requests; the first match wins",
         ));
-        let mut order: Vec<String> = others.iter().map(json::text).collect();
+        let mut order: Vec<&Node> = others.iter().collect();
         let moved = if is_same {
             order.remove(place)
         } else {
-            json::text(&routes[place])
+            &routes[place]
         };
         order.insert(earlier, moved);
-        finding.fix(Fix::merge(
-            &by.id,
-            format!("{{\"spec\":{{\"http\":{}}}}}", json::list(order)),
-        ));
+        finding.fix(Fix::merge(&by.id, Value::nested(["spec", "http"], order)));
         finding.fix(Fix::advice(
             "the first route that matches is taken: put the narrow ones first",
         ));

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::effect::sidecar;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs};
@@ -9,7 +9,7 @@ use meshladder_mesh::export::export_node;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_sim::trace::EndKind;
-use meshladder_text::json::escape;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0615",
@@ -76,10 +76,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 .iter()
                 .position(|listener| listener.get("port").is_none())
             {
-                let entry = escape(&format!("{}/{}", owner.id.namespace, case.host));
-                finding.fix(Fix::json_patch(
+                let entry = format!("{}/{}", owner.id.namespace, case.host);
+                finding.fix(Fix::patch(
                     &sidecar.id,
-                    format!("[{{\"op\":\"add\",\"path\":\"/spec/egress/{place}/hosts/-\",\"value\":{entry}}}]"),
+                    [Op::add(format!("/spec/egress/{place}/hosts/-"), entry)],
                 ));
             }
             finding
@@ -132,9 +132,12 @@ fn hidden_by<'m>(mesh: &'m Mesh, scope: Scope<'m>, owner: &'m Object, host: &str
 
 fn export_fix(owner: &Object) -> Fix {
     let patch = if owner.id.is(Kind::Service) {
-        "{\"metadata\":{\"annotations\":{\"networking.istio.io/exportTo\":\"*\"}}}"
+        Value::nested(
+            ["metadata", "annotations", "networking.istio.io/exportTo"],
+            "*",
+        )
     } else {
-        "{\"spec\":{\"exportTo\":[\"*\"]}}"
+        Value::nested(["spec", "exportTo"], ["*"])
     };
     Fix::merge(&owner.id, patch)
 }

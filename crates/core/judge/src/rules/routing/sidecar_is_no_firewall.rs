@@ -7,7 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::config::is_registry_only;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0616",
@@ -59,7 +59,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             if passed.is_some() {
                 finding.severity(Severity::Warning);
             }
-            let patch = "{\"spec\":{\"outboundTrafficPolicy\":{\"mode\":\"REGISTRY_ONLY\"}}}";
+            let path = ["spec", "outboundTrafficPolicy", "mode"];
+            let patch = Value::nested(path, "REGISTRY_ONLY");
             finding.fix(Fix::merge(&object.id, patch));
         }
     }

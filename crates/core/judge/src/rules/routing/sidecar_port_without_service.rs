@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::effect::sidecar;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -93,8 +93,8 @@ fn find(
     if case.is_some_and(|case| case.seen.is_some_and(|seen| !seen.is_success())) {
         finding.severity(Severity::Error);
     }
-    let remove = format!("[{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}\"}}]");
-    finding.fix(Fix::json_patch(&object.id, remove));
+    let remove = vec![Op::remove(format!("/spec/egress/{place}"))];
+    finding.fix(Fix::patch(&object.id, remove));
     finding.fix(Fix::advice("or import the Services that have the port"));
 }
 
@@ -147,13 +147,10 @@ fn find_none(object: &Object, case: &Case<'_>, out: &mut Sink) {
         .hits
         .extend(case.client.map(meshladder_mesh::PodFacts::reference));
     finding.severity(Severity::Error);
-    let ports: Vec<String> = (0..object.spec_list("egress").len())
-        .map(|place| format!("{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}/port\"}}"))
+    let ports: Vec<Op> = (0..object.spec_list("egress").len())
+        .map(|place| Op::remove(format!("/spec/egress/{place}/port")))
         .collect();
-    finding.fix(Fix::json_patch(
-        &object.id,
-        format!("[{}]", ports.join(",")),
-    ));
+    finding.fix(Fix::patch(&object.id, ports));
     finding.fix(Fix::advice(format!(
         "or add a listener for port {called} that imports the host"
     )));

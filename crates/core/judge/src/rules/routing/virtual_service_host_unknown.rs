@@ -1,12 +1,11 @@
 //! See the page beside this file.
 
 use super::effect;
-use crate::finding::{Fix, Rung, Severity};
+use crate::finding::{Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0604",
@@ -47,12 +46,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             .spec_strings("hosts")
             .position(|host| host == written)
             .unwrap_or_default();
-        finding.fix(Fix::json_patch(
+        finding.fix(Fix::patch(
             service,
-            format!(
-                "[{{\"op\":\"replace\",\"path\":\"/spec/hosts/{place}\",\"value\":{}}}]",
-                escape(&meant)
-            ),
+            [Op::replace(format!("/spec/hosts/{place}"), meant)],
         ));
     }
 }

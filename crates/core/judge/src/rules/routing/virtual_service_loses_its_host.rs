@@ -1,12 +1,13 @@
 //! See the page beside this file.
 
-use super::{effect, json};
+use super::effect;
 use crate::finding::{Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
 use meshladder_mesh::{Object, ObjectRef};
+use meshladder_text::tree::{Node, Value};
 
 mod objects;
 
@@ -69,11 +70,10 @@ fn offer(finding: &mut Finding, winner: &Object, loser: &Object, service: &Objec
     let both = loser
         .spec_list("http")
         .iter()
-        .chain(winner.spec_list("http"))
-        .map(json::text);
+        .chain(winner.spec_list("http"));
     finding.fix(Fix::merge(
         &winner.id,
-        format!("{{\"spec\":{{\"http\":{}}}}}", json::list(both)),
+        Value::nested(["spec", "http"], Value::list(both)),
     ));
     finding.fix(Fix::delete(&winner.id));
     finding.fix(Fix::advice(format!(
@@ -90,7 +90,7 @@ fn repeats(winner: &Object, loser: &Object) -> bool {
             object
                 .spec_list(kind)
                 .iter()
-                .map(json::text)
+                .map(Node::to_json)
                 .collect::<Vec<_>>()
         };
         texts(winner).starts_with(&texts(loser))

@@ -12,7 +12,7 @@ use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::traffic::{StepKind, binds_mesh, hosts};
 use meshladder_mesh::{Object, PodFacts};
-use meshladder_text::json::escape;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0602",
@@ -49,15 +49,14 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             let to = lost
                 .service
                 .spec_strings("exportTo")
-                .filter(|to| *to != "~")
-                .map(escape);
-            let to: Vec<_> = to.chain([escape(&client.namespace)]).collect();
-            finding.fix(Fix::merge(
-                service,
-                format!("{{\"spec\":{{\"exportTo\":[{}]}}}}", to.join(",")),
-            ));
+                .filter(|to| *to != "~");
+            let to: Vec<_> = to.chain([client.namespace.as_str()]).collect();
+            finding.fix(Fix::merge(service, Value::nested(["spec", "exportTo"], to)));
         }
-        finding.fix(Fix::merge(service, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
+        finding.fix(Fix::merge(
+            service,
+            Value::nested(["spec", "exportTo"], ["*"]),
+        ));
     }
     if case.is_none() {
         kept_close(facts, out);
@@ -104,7 +103,10 @@ fn kept_from_gateways(facts: &Facts<'_>, out: &mut Sink) {
             Evidence::of(service, node, "who gets it"),
         );
         finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
-        finding.fix(Fix::merge(&service.id, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
+        finding.fix(Fix::merge(
+            &service.id,
+            Value::nested(["spec", "exportTo"], ["*"]),
+        ));
     }
 }
 
@@ -161,6 +163,9 @@ fn kept_close(facts: &Facts<'_>, out: &mut Sink) {
         finding
             .severity(Severity::Info)
             .when_asked(Severity::Warning);
-        finding.fix(Fix::merge(&service.id, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
+        finding.fix(Fix::merge(
+            &service.id,
+            Value::nested(["spec", "exportTo"], ["*"]),
+        ));
     }
 }

@@ -6,7 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
-use meshladder_text::json::escape;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0601",
@@ -40,11 +40,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         );
         let finding = out.find(service.clone(), message, lost.proof());
         lost.tell(finding);
-        let gateways = lost.service.spec_strings("gateways").map(escape);
-        let gateways: Vec<_> = std::iter::once(escape("mesh")).chain(gateways).collect();
+        let mut gateways = vec!["mesh"];
+        gateways.extend(lost.service.spec_strings("gateways"));
         finding.fix(Fix::merge(
             service,
-            format!("{{\"spec\":{{\"gateways\":[{}]}}}}", gateways.join(",")),
+            Value::nested(["spec", "gateways"], gateways),
         ));
         if let Some(pod) = lost.hits.iter().find(|hit| hit.is(Kind::Pod)) {
             finding.fix(Fix::look(format!(

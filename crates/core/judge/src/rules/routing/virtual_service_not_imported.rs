@@ -1,12 +1,11 @@
 //! See the page beside this file.
 
 use super::effect;
-use crate::finding::{Fix, Rung, Severity};
+use crate::finding::{Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0603",
@@ -45,10 +44,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             .iter()
             .position(|listener| listener.get("port").is_none())
         {
-            let entry = escape(&format!("{}/*", service.namespace));
-            finding.fix(Fix::json_patch(
+            let entry = format!("{}/*", service.namespace);
+            finding.fix(Fix::patch(
                 &sidecar.id,
-                format!("[{{\"op\":\"add\",\"path\":\"/spec/egress/{place}/hosts/-\",\"value\":{entry}}}]"),
+                [Op::add(format!("/spec/egress/{place}/hosts/-"), entry)],
             ));
         }
     }

@@ -4,7 +4,7 @@ use crate::finding::{Evidence, Fix, Spot};
 use crate::rules::{Facts, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::schema::{Fault, Flaw, SCHEMAS};
+use meshladder_mesh::schema::{Flaw, SCHEMAS, SchemaFault};
 
 /// The kinds that are looked at, where a bundle keeps them.
 pub(super) const KINDS_READ: Inputs = Inputs::of(&[
@@ -44,7 +44,7 @@ pub(super) fn tell(facts: &Facts<'_>, flaw: Flaw, advice: &str, out: &mut Sink) 
 pub(super) fn tell_those(
     facts: &Facts<'_>,
     flaw: Flaw,
-    bears: impl Fn(&Fault) -> bool,
+    bears: impl Fn(&SchemaFault) -> bool,
     advice: &str,
     out: &mut Sink,
 ) {
@@ -74,7 +74,7 @@ pub(super) fn tell_those(
             shows: what.clone(),
         };
         let fix = match &fault.patch {
-            Some(patch) => Fix::json_patch(object, patch.clone()),
+            Some(patch) => Fix::patch(object, patch.clone()),
             None => Fix::advice(advice),
         };
         out.find(object.clone(), message, proof).fix(fix);

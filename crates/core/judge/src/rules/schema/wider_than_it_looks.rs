@@ -5,7 +5,7 @@ use crate::finding::{Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::schema::{Fault, Flaw};
+use meshladder_mesh::schema::{Flaw, SchemaFault};
 use meshladder_mesh::{Mesh, Object, policies, services};
 use meshladder_text::tree::{Member, Node};
 
@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Whether a policy's rule meets ports of HTTP alone, as far as the Services beside it tell: then
 /// it is as wide as it looks.
-fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
+fn meets_only_http(mesh: &Mesh, fault: &SchemaFault) -> bool {
     let policy = match mesh.objects.find(&fault.object) {
         Some(policy) if fault.place.starts_with("spec.rules") => policy,
         _ => return false,

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -35,9 +35,6 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             message,
             Evidence::of(sidecar, proxy, "what is ignored"),
         )
-        .fix(Fix::json_patch(
-            &sidecar.id,
-            format!(r#"[{{"op":"remove","path":"{path}"}}]"#),
-        ));
+        .fix(Fix::patch(&sidecar.id, [Op::remove(path)]));
     }
 }

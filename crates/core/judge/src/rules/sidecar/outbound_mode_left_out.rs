@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         )
         .fix(Fix::merge(
             &sidecar.id,
-            r#"{"spec":{"outboundTrafficPolicy":{"mode":"REGISTRY_ONLY"}}}"#,
+            Value::nested(["spec", "outboundTrafficPolicy", "mode"], "REGISTRY_ONLY"),
         ));
     }
 }

@@ -5,7 +5,7 @@ use crate::fleet::{Stream, Summary, Watch};
 use crate::rules::enrolment::is_leaving;
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_mesh::services::is_ready;
 use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::time::Time;
@@ -174,7 +174,7 @@ fn unacknowledged(stream: &Stream, now: Option<Time>) -> impl Iterator<Item = Un
     let stale = stream
         .types
         .iter()
-        .filter(|(_, watch)| watch.sync == Sync::Stale);
+        .filter(|(_, watch)| watch.sync == SyncStatus::Stale);
     stale.map(move |(kind, watch)| {
         let seconds = now
             .zip(Time::parse(&watch.sent_time))

@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         );
         finding.evidence.extend(link.cut());
         finding.hits(link.pod.reference());
-        finding.fix(Fix::merge(policy, opening.merge.to_json()));
+        finding.fix(Fix::merge(policy, (&opening.merge).into()));
         finding.fix(Fix::delete(policy));
     }
 }

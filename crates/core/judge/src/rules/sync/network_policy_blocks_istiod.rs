@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::drift::{self, Drift};
 use super::link::{self, Link};
-use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -293,13 +293,10 @@ pub(in crate::rules) fn repairs(finding: &mut Finding, blocked: &[Blocked<'_>]) 
     let opening = &blocked[0].opening;
     let (policy, field) = (&opening.policy.id, opening.direction.field());
     let open = if opening.policy.spec_list(field).is_empty() {
-        Fix::merge(policy, opening.merge.to_json())
+        Fix::merge(policy, (&opening.merge).into())
     } else {
-        let add = format!(
-            r#"[{{"op":"add","path":"/spec/{field}/-","value":{}}}]"#,
-            opening.rule.to_json()
-        );
-        Fix::json_patch(policy, add)
+        let add = Op::add(format!("/spec/{field}/-"), &opening.rule);
+        Fix::patch(policy, [add])
     };
     for fix in [open, Fix::delete(policy)] {
         let also = blocked

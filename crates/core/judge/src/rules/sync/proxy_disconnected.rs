@@ -10,7 +10,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
-use meshladder_text::json::escape;
+use meshladder_text::tree::Value;
 
 /// Why, as far as it can be told: no istiod of its revision, an expired certificate, or what its
 /// own log says.
@@ -125,11 +125,11 @@ fn tell(
             own.node,
             "the roots that only this namespace has",
         ));
-        let pem = escape(other.node.str().unwrap_or_default());
+        let pem = other.node.str().unwrap_or_default();
         finding.fix(
             Fix::merge(
                 &own.object.id,
-                format!(r#"{{"data":{{"root-cert.pem":{pem}}}}}"#),
+                Value::nested(["data", "root-cert.pem"], pem),
             )
             .unchecked("the proxy's own state is still the old one"),
         );

@@ -5,7 +5,7 @@ use super::network_policy_blocks_istiod::{blocked, undecided};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
@@ -80,7 +80,7 @@ fn harmless(facts: &Facts<'_>, link: &Link<'_>, out: &mut Sink) {
         let open = stream
             .types
             .iter()
-            .filter(|(_, watch)| watch.sync == Sync::NotSent);
+            .filter(|(_, watch)| watch.sync == SyncStatus::NotSent);
         open.map(move |(kind, _)| (stream, kind.as_str()))
     });
     for (stream, kind) in stale.chain(not_sent) {

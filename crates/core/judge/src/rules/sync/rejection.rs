@@ -7,7 +7,7 @@ use crate::rules::Facts;
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
@@ -87,7 +87,7 @@ fn of_pod(facts: &Facts<'_>, pod: &PodFacts) -> Vec<(String, String, Evidence)> 
         let refused = stream
             .types
             .iter()
-            .filter(|(_, watch)| watch.sync == Sync::Error);
+            .filter(|(_, watch)| watch.sync == SyncStatus::Error);
         refused.map(move |(kind, watch)| {
             let proof = Evidence::offset(
                 &stream.doc,

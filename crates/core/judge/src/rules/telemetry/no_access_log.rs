@@ -5,7 +5,7 @@ use crate::fleet::Proxy;
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::envoy::dump::{Section, State};
+use meshladder_capture::envoy::dump::{ResourceState, Section};
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::{Object, ObjectRef};
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     };
     let active = dump
         .of(Section::Listeners)
-        .filter(|listener| listener.state == State::Active);
+        .filter(|listener| listener.state == ResourceState::Active);
     let managers: Vec<_> = active
         .filter_map(|listener| Some((&*listener.name, listener.raw?)))
         .filter(|(_, raw)| raw.text().contains("HttpConnectionManager"))

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::route_timeout::milliseconds;
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -61,8 +61,5 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .hits
         .extend(witness::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
     let path = rule.path_of(node);
-    finding.fix(Fix::json_patch(
-        &rule.id,
-        format!(r#"[{{"op":"replace","path":"{path}","value":"10s"}}]"#),
-    ));
+    finding.fix(Fix::patch(&rule.id, [Op::replace(path, "10s")]));
 }

@@ -1,11 +1,11 @@
 //! See the page beside this file.
 
 use super::route_timeout::milliseconds;
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_sim::walk::Scheme;
 
@@ -65,14 +65,11 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .hits
         .extend(witness::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
     let path = rule.path_of(node);
-    finding.fix(Fix::json_patch(
-        &rule.id,
-        format!(r#"[{{"op":"remove","path":"{path}"}}]"#),
-    ));
+    finding.fix(Fix::patch(&rule.id, [Op::remove(path)]));
 }
 
 /// Give or take half a second, in which the client did something.
-fn lasted(line: &Line, ms: u64) -> bool {
+fn lasted(line: &AccessLine, ms: u64) -> bool {
     ms > 0
         && line
             .duration

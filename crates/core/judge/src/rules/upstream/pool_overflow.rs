@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -69,9 +69,6 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     }
     finding.hits(caller.reference());
     let at = rule.path_of(pool);
-    finding.fix(Fix::json_patch(
-        &rule.id,
-        format!(r#"[{{"op":"remove","path":"{at}"}}]"#),
-    ));
+    finding.fix(Fix::patch(&rule.id, [Op::remove(at)]));
     finding.fix(Fix::advice("or raise the limits to what the callers need"));
 }

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
@@ -56,8 +56,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     } else {
         "tcp".to_owned()
     };
-    finding.fix(Fix::json_patch(
+    finding.fix(Fix::patch(
         &service.id,
-        format!(r#"[{{"op":"replace","path":"{at}/{key}","value":"{value}"}}]"#),
+        [Op::replace(format!("{at}/{key}"), value)],
     ));
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, ObjectRef};
@@ -62,9 +62,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     }
     if let Some((service, node)) = retries {
         let at = service.path_of(node);
-        finding.fix(Fix::json_patch(
+        finding.fix(Fix::patch(
             &subject,
-            format!(r#"[{{"op":"add","path":"{at}/attempts","value":0}}]"#),
+            [Op::add(format!("{at}/attempts"), 0_u16)],
         ));
     }
     finding.fix(Fix::advice(
@@ -73,8 +73,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 }
 
 /// The lines of one request id that came several times.
-fn repeated(lines: &[Line]) -> Option<Vec<&Line>> {
-    let mut by_id: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
+fn repeated(lines: &[AccessLine]) -> Option<Vec<&AccessLine>> {
+    let mut by_id: BTreeMap<&str, Vec<&AccessLine>> = BTreeMap::new();
     for line in lines.iter().filter(|line| !line.request_id.is_empty()) {
         by_id.entry(&line.request_id).or_default().push(line);
     }

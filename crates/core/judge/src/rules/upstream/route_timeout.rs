@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -69,10 +69,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     }
     let at = service.path_of(node);
     let longer = format!("{}s", (ms * 10).div_ceil(1000).max(10));
-    finding.fix(Fix::json_patch(
-        &service.id,
-        format!(r#"[{{"op":"replace","path":"{at}","value":"{longer}"}}]"#),
-    ));
+    finding.fix(Fix::patch(&service.id, [Op::replace(at, longer)]));
     finding.fix(Fix::advice("or make the application answer sooner"));
 }
 

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -58,13 +58,11 @@ fn moved(service: &Object, old: &[(&Node, &Node)]) -> Fix {
     let mut operations = Vec::new();
     for (delay, percent) in old {
         let path = service.path_of(delay);
-        operations.push(format!(r#"{{"op":"remove","path":"{path}/percent"}}"#));
+        operations.push(Op::remove(format!("{path}/percent")));
         if delay.get("percentage").is_none() {
-            let value = percent.to_json();
-            operations.push(format!(
-                r#"{{"op":"add","path":"{path}/percentage","value":{{"value":{value}}}}}"#
-            ));
+            let share = Value::object([("value", *percent)]);
+            operations.push(Op::add(format!("{path}/percentage"), share));
         }
     }
-    Fix::json_patch(&service.id, format!("[{}]", operations.join(",")))
+    Fix::patch(&service.id, operations)
 }

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -38,13 +38,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 "a route of {} gives its only destination the weight {weight}, and all traffic goes there all the same",
                 service.id
             );
-            let patch = format!(r#"[{{"op":"remove","path":"{}"}}]"#, service.path_of(node));
+            let patch = vec![Op::remove(service.path_of(node))];
             out.find(
                 service.id.clone(),
                 message,
                 Evidence::of(service, node, "the weight"),
             )
-            .fix(Fix::json_patch(&service.id, patch));
+            .fix(Fix::patch(&service.id, patch));
         }
     }
 }

@@ -6,6 +6,9 @@
 //! `end="no-endpoints 503 UH no_healthy_upstream"` says, with `by=`, `cluster=`, `route=` and
 //! `proxy=` where a rule looks at them. `clusters=west` says that the documents `west/…` are
 //! another cluster's. `objects` asks a rule that `analyze` and `check` share as `analyze` does.
+//!
+//! Every example that fires marks where the rule's first evidence stands: with `# ^ CODE` below the
+//! line or behind it, or with `whole=DOCUMENT` where the evidence is a document as a whole.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +30,42 @@ pub(super) struct Example {
     pub(super) fires: bool,
     info: String,
     line: usize,
-    docs: Vec<(String, String)>,
+    docs: Vec<Document>,
+}
+
+/// A document of an example. In YAML a mark is a comment and stays; elsewhere the line is taken out
+/// before anyone reads it.
+#[derive(Debug)]
+struct Document {
+    path: String,
+    text: String,
+    /// Lines, counted from 1, with the code that marks each.
+    marks: Vec<(usize, String)>,
+}
+
+impl Document {
+    fn new(path: String, lines: &[&str]) -> Self {
+        let (mut text, mut marks) = (String::new(), Vec::new());
+        // The last line that is no mark itself, and the number of lines so far.
+        let (mut above, mut count) = (0, 0);
+        for line in lines {
+            let (before, code) = match line.split_once("# ^ ") {
+                Some((before, code)) => (before.trim(), Some(code.to_owned())),
+                None => (*line, None),
+            };
+            let is_only_mark = code.is_some() && before.is_empty();
+            if !is_only_mark || path.ends_with(".yaml") {
+                text += line;
+                text.push('\n');
+                count += 1;
+            }
+            if !is_only_mark {
+                above = count;
+            }
+            marks.extend(code.map(|code| (above, code)));
+        }
+        Self { path, text, marks }
+    }
 }
 
 impl Example {
@@ -57,8 +95,8 @@ impl Example {
             }
             let doc = attribute(info, "doc");
             if let (Some(example), true) = (examples.last_mut(), starts || doc.is_some()) {
-                let doc = doc.unwrap_or_else(|| "k8s/example.yaml".to_owned());
-                example.docs.push((doc, text.join("\n") + "\n"));
+                let path = doc.unwrap_or_else(|| "k8s/example.yaml".to_owned());
+                example.docs.push(Document::new(path, &text));
             }
         }
         examples
@@ -98,13 +136,20 @@ impl Example {
                 }
             }
         }
-        let marked = self.marked_line(rule.code)?;
-        let lines: Vec<_> = found
+        let places: Vec<String> = found
             .iter()
-            .filter_map(|told| told.shown.first()?.line)
+            .filter_map(|told| {
+                let evidence = told.finding.evidence.first()?;
+                let line = told.shown.first()?.line;
+                Some(place_of(evidence.doc.as_str(), line))
+            })
             .collect();
-        (!lines.contains(&marked))
-            .then(|| format!("{place}: found in lines {lines:?}, marked is {marked}"))
+        let marked = self.marked(rule.code);
+        let is_right = !self.fires || marked.iter().any(|mark| places.contains(mark));
+        (!is_right).then(|| {
+            let mark = format!("`# ^ {}`", rule.code);
+            format!("{place}: found in {places:?}, marked with {mark} is {marked:?}")
+        })
     }
 
     /// The kinds of object that the rule reads.
@@ -113,13 +158,14 @@ impl Example {
         probe::of_rule(code, || drop(self.report(rule)))
     }
 
-    /// The line above `# ^ CODE`.
-    fn marked_line(&self, code: &str) -> Option<usize> {
-        let (_, text) = self.docs.first()?;
-        let mark = text
-            .lines()
-            .position(|line| line.trim_start().starts_with(&format!("# ^ {code}")))?;
-        Some(mark)
+    /// The places that are marked with the code.
+    fn marked(&self, code: &str) -> Vec<String> {
+        let mut marked: Vec<String> = attribute(&self.info, "whole").into_iter().collect();
+        for document in &self.docs {
+            let own = document.marks.iter().filter(|(_, mark)| mark == code);
+            marked.extend(own.map(|(line, _)| place_of(&document.path, Some(*line))));
+        }
+        marked
     }
 
     /// Whether it is run as `analyze` runs a rule on files.
@@ -170,8 +216,8 @@ impl Example {
     /// What an example shows is all there is.
     fn snapshot(&self) -> Snapshot {
         let mut builder = Builder::new();
-        for (doc, text) in &self.docs {
-            builder.add(DocId::new(doc), doc.clone(), text.clone().into_bytes());
+        for Document { path, text, .. } in &self.docs {
+            builder.add(DocId::new(path), path.clone(), text.clone().into_bytes());
         }
         builder.note(Need::Part(Part::Everything), Coverage::Complete);
         for denied in attribute(&self.info, "denied")
@@ -236,6 +282,11 @@ impl Example {
             branches: vec![branch],
         }
     }
+}
+
+/// `document:line`, or the document alone where the evidence is all of it.
+fn place_of(document: &str, line: Option<usize>) -> String {
+    line.map_or_else(|| document.to_owned(), |line| format!("{document}:{line}"))
 }
 
 fn kind(word: &str) -> EndKind {

@@ -6,13 +6,13 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::{Crossing, Forward, Next, Sent, Way, answered, object};
-use crate::cluster::{Cluster, Endpoint, Health, Mode, Pick, Protocol, Selected};
+use crate::cluster::{Cluster, Endpoint, EndpointPick, Health, HostSelection, Protocol, TlsMode};
 use crate::request::{Request, Tls};
-use crate::route::{Branch, RouteDecision};
-use crate::state::State;
+use crate::route::{RouteBranch, RouteDecision};
+use crate::state::RequestState;
 use crate::tls::Transport;
 use crate::trace::{End, EndKind, EndpointFact};
-use crate::{Answer, Record};
+use crate::{Answer, DecisionRecord};
 
 /// What goes to a cluster.
 pub(super) struct Outgoing<'r> {
@@ -53,8 +53,8 @@ impl<'r> Outgoing<'r> {
     pub(super) fn change(
         &mut self,
         decision: &RouteDecision<'_, '_>,
-        branch: &Branch<'_, '_>,
-        state: &State<'_>,
+        branch: &RouteBranch<'_, '_>,
+        state: &RequestState<'_>,
     ) {
         if decision.changes_headers(branch) {
             let mut state = state.clone();
@@ -122,7 +122,12 @@ impl<'a> Crossing<'_, 'a> {
         let proxy = self.proxy;
         let Some(cluster) = proxy.clusters.find(name) else {
             let because = format!("there is no cluster {name}");
-            self.step("cluster", || because.clone(), Record::dropping(), None);
+            self.step(
+                "cluster",
+                || because.clone(),
+                DecisionRecord::dropping(),
+                None,
+            );
             let code = outgoing.not_found.unwrap_or_default();
             return vec![Way::end(outgoing.failed(
                 EndKind::NoCluster,
@@ -135,7 +140,7 @@ impl<'a> Crossing<'_, 'a> {
         self.step(
             "cluster",
             || words(cluster),
-            Record::dropping(),
+            DecisionRecord::dropping(),
             Some(cluster.at),
         );
         self.object(|| object::of_cluster(cluster));
@@ -143,7 +148,7 @@ impl<'a> Crossing<'_, 'a> {
         let selected = cluster.select(outgoing.original, &mut record);
         self.facts(cluster);
         match selected {
-            Selected::None(why) => {
+            HostSelection::None(why) => {
                 self.step(
                     "endpoint",
                     || format!("none: {why}"),
@@ -159,7 +164,7 @@ impl<'a> Crossing<'_, 'a> {
                     because,
                 ))]
             }
-            Selected::Unknown(fact) => {
+            HostSelection::Unknown(fact) => {
                 self.step(
                     "endpoint",
                     || format!("it depends on {fact}"),
@@ -168,12 +173,12 @@ impl<'a> Crossing<'_, 'a> {
                 );
                 vec![Way::end(End::undecided(&fact))]
             }
-            Selected::Original(ip, port) => {
+            HostSelection::Original(ip, port) => {
                 let words = || format!("{ip}:{port}, where the client wanted to go");
                 self.step("endpoint", words, record, Some(cluster.at));
                 vec![self.forward(cluster, None, (ip, port), outgoing, 1.0)]
             }
-            Selected::Endpoints { picks, lost } => {
+            HostSelection::Endpoints { picks, lost } => {
                 let words = || format!("{} of {}", picks.len(), cluster.endpoints.len());
                 let at = picks
                     .first()
@@ -188,7 +193,7 @@ impl<'a> Crossing<'_, 'a> {
     fn picked(
         &mut self,
         cluster: &Cluster<'a>,
-        picks: &[Pick<'_, 'a>],
+        picks: &[EndpointPick<'_, 'a>],
         lost: u32,
         outgoing: &Outgoing<'_>,
     ) -> Vec<Way> {
@@ -303,7 +308,7 @@ impl<'a> Crossing<'_, 'a> {
 
     /// How an endpoint is talked to; a step where that is new.
     fn note_transport(&mut self, transport: &Transport<'a>, cluster: &Cluster<'a>) {
-        let word = Mode::of(transport).map_or("none", Mode::word);
+        let word = TlsMode::of(transport).map_or("none", TlsMode::word);
         let is_noted =
             self.hop.tls == word && self.hop.steps.iter().any(|step| step.stage == "tls");
         self.hop.tls = word;
@@ -313,7 +318,12 @@ impl<'a> Crossing<'_, 'a> {
             } else {
                 cluster.at
             };
-            self.step("tls", || word.to_owned(), Record::dropping(), Some(at));
+            self.step(
+                "tls",
+                || word.to_owned(),
+                DecisionRecord::dropping(),
+                Some(at),
+            );
         }
     }
 }

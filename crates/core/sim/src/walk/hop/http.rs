@@ -6,36 +6,36 @@ use std::rc::Rc;
 
 use super::routed::{Leaf, leaves};
 use super::{Crossing, Way, answered, because_answered, by};
-use crate::cluster::Selected;
-use crate::filters::{Environment, Overrides, Upstream, Verdict, Walk};
-use crate::path::Entered;
+use crate::cluster::HostSelection;
+use crate::filters::{FilterEnvironment, FilterVerdict, FilterWalk, Overrides, UpstreamState};
+use crate::path::PreparedRequest;
 use crate::rbac::policy_in;
 use crate::request::Request;
-use crate::route::{RouteTable, Routed};
-use crate::state::{Caller, State};
+use crate::route::{RouteOutcome, RouteTable};
+use crate::state::{Peer, RequestState};
 use crate::trace::{DryRun, End};
 use crate::walk::Detail;
 use crate::walk::proxy::Manager;
-use crate::{Answer, Record};
+use crate::{Answer, DecisionRecord};
 
 impl<'a> Crossing<'_, 'a> {
     pub(super) fn http(
         &mut self,
         manager: &Manager<'a>,
         request: &Request,
-        caller: Caller,
+        caller: Peer,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
         let entered = match manager.before.enter(request) {
-            Entered::Request(request) => request,
-            Entered::Answered { answer, location } => {
+            PreparedRequest::Request(request) => request,
+            PreparedRequest::Answered { answer, location } => {
                 let because = location.map_or("the connection manager answers".to_owned(), |l| {
                     format!("the client is sent to {l}")
                 });
                 self.step(
                     "path",
                     || because.clone(),
-                    Record::dropping(),
+                    DecisionRecord::dropping(),
                     Some(manager.at),
                 );
                 return vec![Way::end(answered(&answer, because))];
@@ -43,14 +43,14 @@ impl<'a> Crossing<'_, 'a> {
         };
         if (&entered.path, &entered.authority) != (&request.path, &request.authority) {
             let words = || format!("taken for {}{}", entered.authority, entered.path);
-            self.step("path", words, Record::dropping(), Some(manager.at));
+            self.step("path", words, DecisionRecord::dropping(), Some(manager.at));
         }
         let Some(table) = &manager.table else {
             let because = "the proxy does not have the route configuration".to_owned();
             self.step(
                 "route",
                 || format!("none: {because}"),
-                Record::dropping(),
+                DecisionRecord::dropping(),
                 Some(manager.at),
             );
             return vec![Way::end(answered(
@@ -60,9 +60,9 @@ impl<'a> Crossing<'_, 'a> {
         };
         self.note(|hop| hop.route_config = Some(table.name.to_string()));
         let mut record = self.record();
-        let state = State {
+        let state = RequestState {
             caller,
-            ..State::new(&entered)
+            ..RequestState::new(&entered)
         };
         let routed = table.route(&state, &mut record);
         self.routed(&routed, &entered, record, table.raw.offset());
@@ -86,7 +86,7 @@ impl<'a> Crossing<'_, 'a> {
         manager: &Manager<'a>,
         table: &RouteTable<'a>,
         leaf: &Leaf<'_, '_, 'a>,
-        mut state: State<'r>,
+        mut state: RequestState<'r>,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way>
     where
@@ -96,7 +96,7 @@ impl<'a> Crossing<'_, 'a> {
             self.step(
                 "filter",
                 || "the upgrade is not allowed".to_owned(),
-                Record::dropping(),
+                DecisionRecord::dropping(),
                 Some(manager.at),
             );
             return vec![Way::end(answered(
@@ -114,7 +114,7 @@ impl<'a> Crossing<'_, 'a> {
             .unwrap_or_default();
         let proxy = self.proxy;
         let upstream = |name: &str| upstream(&proxy.clusters, name);
-        let environment = Environment {
+        let environment = FilterEnvironment {
             now,
             upstream: &upstream,
             cluster: leaf.cluster(),
@@ -164,8 +164,8 @@ impl<'a> Crossing<'_, 'a> {
         table: &'t RouteTable<'a>,
         leaf: &Leaf<'_, '_, 'a>,
         overrides: &Rc<Overrides>,
-        state: &State<'_>,
-    ) -> Result<Option<Routed<'t, 'a>>, Box<str>> {
+        state: &RequestState<'_>,
+    ) -> Result<Option<RouteOutcome<'t, 'a>>, Box<str>> {
         if !state.clears_route {
             return Ok(None);
         }
@@ -201,13 +201,15 @@ impl<'a> Crossing<'_, 'a> {
 
     /// A step for each filter that did something; gives the policy that denies. Branches share most
     /// of them.
-    fn note_filters(&mut self, walk: &Walk<'_>, record: Record) -> Option<String> {
+    fn note_filters(&mut self, walk: &FilterWalk<'_>, record: DecisionRecord) -> Option<String> {
         let denied_by = walk.steps.last().and_then(|step| match &step.verdict {
-            Verdict::Answered(answer, _) => policy_in(&answer.details).map(str::to_owned),
+            FilterVerdict::Answered(answer, _) => policy_in(&answer.details).map(str::to_owned),
             _ => None,
         });
         for step in &walk.steps {
-            if let Verdict::Rbac(outcome) | Verdict::Answered(_, Some(outcome)) = &step.verdict {
+            if let FilterVerdict::Rbac(outcome) | FilterVerdict::Answered(_, Some(outcome)) =
+                &step.verdict
+            {
                 self.hop
                     .dry_run
                     .extend(DryRun::of(outcome).filter(|dry| !self.hop.dry_run.contains(dry)));
@@ -221,19 +223,19 @@ impl<'a> Crossing<'_, 'a> {
         };
         for step in steps {
             let (word, object): (Cow<'_, str>, _) = match &step.verdict {
-                Verdict::Skipped(_) => continue,
-                Verdict::Passed(why) => (why.clone(), None),
-                Verdict::Rbac(outcome) => (
+                FilterVerdict::Skipped(_) => continue,
+                FilterVerdict::Passed(why) => (why.clone(), None),
+                FilterVerdict::Rbac(outcome) => (
                     "lets it pass".into(),
                     outcome.policy().map(|policy| by(Some(policy))),
                 ),
-                Verdict::Answered(answer, _) => {
+                FilterVerdict::Answered(answer, _) => {
                     let policy = denied_by.as_deref().filter(|policy| *policy != "none");
                     let words = format!("answers {} {}", answer.code, answer.details);
                     (words.into(), policy.map(|policy| by(Some(policy))))
                 }
-                Verdict::Branches(_) => ("chance or load decides".into(), None),
-                Verdict::Undecided(fact) => (format!("it depends on {fact}").into(), None),
+                FilterVerdict::Branches(_) => ("chance or load decides".into(), None),
+                FilterVerdict::Undecided(fact) => (format!("it depends on {fact}").into(), None),
             };
             let chosen = format!("{}: {word}", step.filter);
             if self
@@ -244,7 +246,12 @@ impl<'a> Crossing<'_, 'a> {
             {
                 continue;
             }
-            self.step("filter", || chosen, Record::dropping(), Some(step.at));
+            self.step(
+                "filter",
+                || chosen,
+                DecisionRecord::dropping(),
+                Some(step.at),
+            );
             self.object(|| object);
             last = self.hop.steps.len().checked_sub(1);
         }
@@ -255,13 +262,13 @@ impl<'a> Crossing<'_, 'a> {
     }
 }
 
-fn upstream(clusters: &crate::cluster::Clusters<'_>, name: &str) -> Upstream {
+fn upstream(clusters: &crate::cluster::Clusters<'_>, name: &str) -> UpstreamState {
     match clusters.find(name) {
-        None => Upstream::Missing,
-        Some(cluster) => match cluster.select(None, &mut Record::dropping()) {
-            Selected::Endpoints { .. } | Selected::Original(..) => Upstream::Usable,
-            Selected::None(_) => Upstream::Unhealthy,
-            Selected::Unknown(fact) => Upstream::Unknown(fact),
+        None => UpstreamState::Missing,
+        Some(cluster) => match cluster.select(None, &mut DecisionRecord::dropping()) {
+            HostSelection::Endpoints { .. } | HostSelection::Original(..) => UpstreamState::Usable,
+            HostSelection::None(_) => UpstreamState::Unhealthy,
+            HostSelection::Unknown(fact) => UpstreamState::Unknown(fact),
         },
     }
 }

@@ -4,14 +4,14 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::{Crossing, Next, Way, because_of, by, share};
-use crate::network::{NetworkFilter, Outcome, Tcp};
-use crate::rbac::{Decision, details};
+use crate::network::{NetworkFilter, NetworkOutcome, Tcp};
+use crate::rbac::{RbacDecision, details};
 use crate::request::Request;
-use crate::state::{Caller, State};
+use crate::state::{Peer, RequestState};
 use crate::trace::{DryRun, End, EndKind};
 use crate::walk::hop::cluster::Outgoing;
 use crate::walk::proxy::Inside;
-use crate::{Record, Tri};
+use crate::{DecisionRecord, Tri};
 
 /// The policy that closes a connection, when one has a name.
 type Denial = Option<Box<str>>;
@@ -21,7 +21,7 @@ impl<'a> Crossing<'_, 'a> {
         &mut self,
         inside: &Inside<'a>,
         request: &Request,
-        caller: Caller,
+        caller: Peer,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
         let sni = request
@@ -42,19 +42,19 @@ impl<'a> Crossing<'_, 'a> {
             let Some(policies) = number.and_then(|number| inside.policies[number].as_ref()) else {
                 return Tri::Yes;
             };
-            let mut state = State {
+            let mut state = RequestState {
                 caller: caller.clone(),
-                ..State::tcp(request)
+                ..RequestState::tcp(request)
             };
             let outcome = policies.evaluate(&mut state, &mut rules);
             dry_run.extend(DryRun::of(&outcome));
             match outcome.enforced {
-                Some(Decision::Denied { policy, .. }) => {
+                Some(RbacDecision::Denied { policy, .. }) => {
                     denial.get_or_insert(policy);
                     Tri::No
                 }
-                Some(Decision::Undecided { fact }) => Tri::Unknown(fact),
-                Some(Decision::Allowed { .. }) | None => Tri::Yes,
+                Some(RbacDecision::Undecided { fact }) => Tri::Unknown(fact),
+                Some(RbacDecision::Allowed { .. }) | None => Tri::Yes,
             }
         };
         let outcome = inside.filters.evaluate(sni, allows, &mut record);
@@ -62,7 +62,7 @@ impl<'a> Crossing<'_, 'a> {
         self.hop.dry_run.append(&mut dry_run);
         let denial = denial.flatten();
         match outcome {
-            Outcome::Http(filter) => {
+            NetworkOutcome::Http(filter) => {
                 self.step(
                     "network",
                     || filter.name.to_string(),
@@ -76,8 +76,10 @@ impl<'a> Crossing<'_, 'a> {
                     ))],
                 }
             }
-            Outcome::Tcp(tcp) => self.tcp(&tcp, denial.as_deref(), record, request, original),
-            Outcome::Denied(filter) => {
+            NetworkOutcome::Tcp(tcp) => {
+                self.tcp(&tcp, denial.as_deref(), record, request, original)
+            }
+            NetworkOutcome::Denied(filter) => {
                 self.step(
                     "network",
                     || format!("{}: closes the connection", filter.name),
@@ -87,7 +89,7 @@ impl<'a> Crossing<'_, 'a> {
                 self.object(|| denial.as_deref().map(|policy| by(Some(policy))));
                 vec![Way::end(denied(denial.as_deref()))]
             }
-            Outcome::Answered(filter) => {
+            NetworkOutcome::Answered(filter) => {
                 self.step(
                     "network",
                     || format!("{}: answers by itself", filter.name),
@@ -101,7 +103,7 @@ impl<'a> Crossing<'_, 'a> {
                     format!("the filter {} answers by itself", filter.name),
                 ))]
             }
-            Outcome::Nothing => {
+            NetworkOutcome::Nothing => {
                 self.step("network", || "none".to_owned(), record, None);
                 vec![Way::end(End::new(
                     EndKind::Reset,
@@ -110,7 +112,7 @@ impl<'a> Crossing<'_, 'a> {
                     "no network filter takes the connection",
                 ))]
             }
-            Outcome::Undecided(fact) => {
+            NetworkOutcome::Undecided(fact) => {
                 self.step("network", || format!("it depends on {fact}"), record, None);
                 vec![Way::end(End::undecided(&fact))]
             }
@@ -121,7 +123,7 @@ impl<'a> Crossing<'_, 'a> {
         &mut self,
         tcp: &Tcp<'_, 'a>,
         denial: Option<&str>,
-        record: Record,
+        record: DecisionRecord,
         request: &Request,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
@@ -131,7 +133,7 @@ impl<'a> Crossing<'_, 'a> {
             record,
             Some(tcp.filter.at),
         );
-        let weight = |b: &crate::network::Branch<'_>| (b.total > b.weight).then_some(b.weight);
+        let weight = |b: &crate::network::TcpBranch<'_>| (b.total > b.weight).then_some(b.weight);
         self.hop.clusters = tcp
             .branches
             .iter()

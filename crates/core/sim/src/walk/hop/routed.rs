@@ -4,24 +4,24 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::{Crossing, Way, answered, object, share};
-use crate::Record;
+use crate::DecisionRecord;
 use crate::request::Request;
-use crate::route::{Action, RouteDecision, Routed, Target};
-use crate::state::State;
+use crate::route::{RouteDecision, RouteEffect, RouteOutcome, RouteTarget};
+use crate::state::RequestState;
 use crate::trace::End;
 use crate::walk::hop::cluster::Outgoing;
 
 /// One way that a route may lead: chance and weights are dealt out.
 pub(super) struct Leaf<'r, 't, 'a> {
     pub(super) share: f64,
-    pub(super) routed: &'r Routed<'t, 'a>,
+    pub(super) routed: &'r RouteOutcome<'t, 'a>,
     /// Which of its clusters.
     pub(super) branch: Option<usize>,
 }
 
 impl<'r, 't, 'a> Leaf<'r, 't, 'a> {
     pub(super) fn decision(&self) -> Option<&'r RouteDecision<'t, 'a>> {
-        if let Routed::Route(decision) = self.routed {
+        if let RouteOutcome::Route(decision) = self.routed {
             Some(decision)
         } else {
             None
@@ -31,14 +31,14 @@ impl<'r, 't, 'a> Leaf<'r, 't, 'a> {
     /// The cluster it leads to.
     pub(super) fn cluster(&self) -> Option<&'r str> {
         match &self.decision()?.target {
-            Target::Clusters(branches) => self.branch.map(|number| &*branches[number].cluster),
-            Target::Redirect(..) | Target::DirectResponse(..) => None,
+            RouteTarget::Clusters(branches) => self.branch.map(|number| &*branches[number].cluster),
+            RouteTarget::Redirect(..) | RouteTarget::DirectResponse(..) => None,
         }
     }
 
     fn weight(&self) -> Option<u64> {
         match (&self.decision()?.target, self.branch) {
-            (Target::Clusters(branches), Some(number)) if branches.len() > 1 => {
+            (RouteTarget::Clusters(branches), Some(number)) if branches.len() > 1 => {
                 Some(branches[number].weight)
             }
             _ => None,
@@ -47,10 +47,10 @@ impl<'r, 't, 'a> Leaf<'r, 't, 'a> {
 }
 
 /// Every way that a route may lead.
-pub(super) fn leaves<'r, 't, 'a>(routed: &'r Routed<'t, 'a>) -> Vec<Leaf<'r, 't, 'a>> {
+pub(super) fn leaves<'r, 't, 'a>(routed: &'r RouteOutcome<'t, 'a>) -> Vec<Leaf<'r, 't, 'a>> {
     match routed {
-        Routed::Branches(branches) => {
-            let part = |(part, routed): &'r (crate::route::Share, Routed<'t, 'a>)| {
+        RouteOutcome::Branches(branches) => {
+            let part = |(part, routed): &'r (crate::route::RequestShare, RouteOutcome<'t, 'a>)| {
                 let part = share(part.of, part.total);
                 leaves(routed).into_iter().map(move |leaf| Leaf {
                     share: leaf.share * part,
@@ -59,10 +59,10 @@ pub(super) fn leaves<'r, 't, 'a>(routed: &'r Routed<'t, 'a>) -> Vec<Leaf<'r, 't,
             };
             branches.iter().flat_map(part).collect()
         }
-        Routed::Route(decision) => match &decision.target {
-            Target::Clusters(branches) if !branches.is_empty() => {
+        RouteOutcome::Route(decision) => match &decision.target {
+            RouteTarget::Clusters(branches) if !branches.is_empty() => {
                 let total = branches.iter().map(|branch| branch.weight).sum();
-                let leaf = |(number, branch): (usize, &crate::route::Branch<'_, '_>)| Leaf {
+                let leaf = |(number, branch): (usize, &crate::route::RouteBranch<'_, '_>)| Leaf {
                     share: share(branch.weight, total),
                     routed,
                     branch: Some(number),
@@ -87,13 +87,13 @@ impl<'a> Crossing<'_, 'a> {
     /// A step for the route that was found.
     pub(super) fn routed(
         &mut self,
-        routed: &Routed<'_, 'a>,
+        routed: &RouteOutcome<'_, 'a>,
         request: &Request,
-        record: Record,
+        record: DecisionRecord,
         at: usize,
     ) {
         match routed {
-            Routed::Route(decision) => {
+            RouteOutcome::Route(decision) => {
                 let host = decision.virtual_host;
                 self.note(|hop| hop.virtual_host = Some(host.name.to_string()));
                 self.hop.route =
@@ -109,12 +109,12 @@ impl<'a> Crossing<'_, 'a> {
                         .or_else(|| object::of_host(without_port(&host.name)))
                 });
             }
-            Routed::RequireTls { virtual_host, .. } => {
+            RouteOutcome::RequireTls { virtual_host, .. } => {
                 self.note(|hop| hop.virtual_host = Some(virtual_host.name.to_string()));
                 let words = || "the client is sent to https".to_owned();
                 self.step("route", words, record, Some(virtual_host.raw.offset()));
             }
-            Routed::NoRoute { virtual_host } => {
+            RouteOutcome::NoRoute { virtual_host } => {
                 self.note(|hop| hop.virtual_host = virtual_host.map(|v| v.name.to_string()));
                 let words = || format!("none for {}{}", request.authority, request.path);
                 self.step(
@@ -124,7 +124,7 @@ impl<'a> Crossing<'_, 'a> {
                     Some(virtual_host.map_or(at, |host| host.raw.offset())),
                 );
             }
-            Routed::Undecided {
+            RouteOutcome::Undecided {
                 virtual_host,
                 fact,
                 route,
@@ -141,10 +141,10 @@ impl<'a> Crossing<'_, 'a> {
                     Some(at),
                 );
             }
-            Routed::Branches(branches) => {
+            RouteOutcome::Branches(branches) => {
                 self.step("route", || "chance decides".to_owned(), record, Some(at));
                 for (_, routed) in branches {
-                    self.routed(routed, request, Record::dropping(), at);
+                    self.routed(routed, request, DecisionRecord::dropping(), at);
                 }
             }
         }
@@ -161,8 +161,8 @@ impl<'a> Crossing<'_, 'a> {
     /// Behind the filters: every way that a route leads.
     pub(super) fn route_all(
         &mut self,
-        routed: &Routed<'_, 'a>,
-        state: &State<'_>,
+        routed: &RouteOutcome<'_, 'a>,
+        state: &RequestState<'_>,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
         let mut ways = Vec::new();
@@ -180,17 +180,17 @@ impl<'a> Crossing<'_, 'a> {
     pub(super) fn route_on(
         &mut self,
         leaf: &Leaf<'_, '_, 'a>,
-        state: &State<'_>,
+        state: &RequestState<'_>,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
         let request = &*state.request;
         if let Some((answer, location)) = leaf.routed.answer(request) {
             let because = match (leaf.routed, location) {
                 (_, Some(location)) => format!("the client is sent to {location}"),
-                (Routed::NoRoute { virtual_host: None }, _) => {
+                (RouteOutcome::NoRoute { virtual_host: None }, _) => {
                     format!("no virtual host is for {}", request.authority)
                 }
-                (Routed::NoRoute { .. }, _) => {
+                (RouteOutcome::NoRoute { .. }, _) => {
                     format!("no route matches {} {}", request.method, request.path)
                 }
                 _ => "the route answers by itself".to_owned(),
@@ -198,9 +198,11 @@ impl<'a> Crossing<'_, 'a> {
             return vec![Way::end(answered(&answer, because))];
         }
         match leaf.routed {
-            Routed::Route(decision) => self.forwarded(decision, leaf.branch, state, original),
-            Routed::Undecided { fact, .. } => vec![Way::end(End::undecided(fact))],
-            Routed::Branches(_) | Routed::NoRoute { .. } | Routed::RequireTls { .. } => Vec::new(),
+            RouteOutcome::Route(decision) => self.forwarded(decision, leaf.branch, state, original),
+            RouteOutcome::Undecided { fact, .. } => vec![Way::end(End::undecided(fact))],
+            RouteOutcome::Branches(_)
+            | RouteOutcome::NoRoute { .. }
+            | RouteOutcome::RequireTls { .. } => Vec::new(),
         }
     }
 
@@ -209,15 +211,15 @@ impl<'a> Crossing<'_, 'a> {
         &mut self,
         decision: &RouteDecision<'_, 'a>,
         branch: Option<usize>,
-        state: &State<'_>,
+        state: &RequestState<'_>,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
-        let (Target::Clusters(branches), Some(number)) = (&decision.target, branch) else {
+        let (RouteTarget::Clusters(branches), Some(number)) = (&decision.target, branch) else {
             return Vec::new();
         };
         let branch = &branches[number];
         let code = match &decision.route.action {
-            Action::Route(action) => action.cluster_not_found_response_code,
+            RouteEffect::Route(action) => action.cluster_not_found_response_code,
             _ => 503,
         };
         let mut outgoing = Outgoing::http(&state.request, original, code);
@@ -245,7 +247,7 @@ fn words(decision: &RouteDecision<'_, '_>) -> String {
         route.name.to_string()
     };
     let mut words = format!("{} › {name}", decision.virtual_host.name);
-    if let Action::Route(action) = &route.action {
+    if let RouteEffect::Route(action) = &route.action {
         let facts: Vec<_> = action
             .facts
             .iter()

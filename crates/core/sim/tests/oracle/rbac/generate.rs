@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use meshladder_sim::rbac::Rule;
-use meshladder_sim::{Request, State, Tri};
+use meshladder_sim::rbac::RbacRule;
+use meshladder_sim::{Request, RequestState, Tri};
 use meshladder_text::json::Raw;
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ pub(crate) struct Policies {
 /// A condition that is counted.
 pub(crate) struct Leaf {
     name: String,
-    rule: Rule,
+    rule: RbacRule,
 }
 
 pub(crate) fn socket(text: &str) -> (IpAddr, u16) {
@@ -139,7 +139,7 @@ impl Policies {
         Self { config, leaves }
     }
 
-    pub(crate) fn count(&self, state: &State<'_>, answer: &Answer, coverage: &mut Coverage) {
+    pub(crate) fn count(&self, state: &RequestState<'_>, answer: &Answer, coverage: &mut Coverage) {
         for leaf in &self.leaves {
             coverage.hit(&leaf.name, leaf.rule.matches(state) == Tri::Yes);
         }
@@ -240,9 +240,9 @@ fn rule(random: &mut Random, leaves: &mut Vec<Leaf>, is_permission: bool, depth:
     let text = value.to_string();
     let raw = Raw::of(&text).expect("JSON");
     let rule = if is_permission {
-        Rule::permission(raw)
+        RbacRule::permission(raw)
     } else {
-        Rule::principal(raw)
+        RbacRule::principal(raw)
     };
     leaves.push(Leaf {
         name: format!("{side} {name}"),

@@ -1,10 +1,10 @@
 //! Identities from real certificates: one Envoy is the client of another listener of its own.
 
-use meshladder_sim::filters::{Environment, FilterChain, Overrides, Upstream};
-use meshladder_sim::rbac::Rule;
+use meshladder_sim::filters::{FilterEnvironment, HttpFilters, Overrides, UpstreamState};
+use meshladder_sim::rbac::RbacRule;
 use meshladder_sim::request::Tls;
 use meshladder_sim::runtime::Runtime;
-use meshladder_sim::{Record, State, Tri};
+use meshladder_sim::{DecisionRecord, RequestState, Tri};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ fn identities_agree_with_envoy() {
         .get("typed_config")
         .expect("a manager");
     let runtime = Runtime::default();
-    let chain = FilterChain::compile(manager, &runtime, &|_| None);
+    let chain = HttpFilters::compile(manager, &runtime, &|_| None);
     let hosts: Vec<_> = manager
         .get("route_config")
         .expect("routes")
@@ -75,18 +75,18 @@ fn identities_agree_with_envoy() {
             ..Tls::default()
         });
         request.authority = format!("{number}.test");
-        let mut state = State::new(&request);
+        let mut state = RequestState::new(&request);
         let overrides = Overrides::compile(&[hosts[number]], &runtime);
-        let environment = Environment {
+        let environment = FilterEnvironment {
             now: Time::from_seconds(0),
-            upstream: &|_| Upstream::Usable,
+            upstream: &|_| UpstreamState::Usable,
             cluster: Some("empty"),
         };
         let walk = chain.evaluate(
             &overrides,
             &mut state,
             &environment,
-            &mut Record::dropping(),
+            &mut DecisionRecord::dropping(),
         );
         let answer = clients[client].send(&on_the_wire(&request));
         let context = || format!("{:?} against {}", CLIENTS[client], leaves[number]);
@@ -102,7 +102,7 @@ fn identities_agree_with_envoy() {
             .and_then(|leaf| leaf.keys().next())
             .expect("a principal")
             .clone();
-        let rule = Rule::principal(Raw::of(&leaf).expect("JSON"));
+        let rule = RbacRule::principal(Raw::of(&leaf).expect("JSON"));
         coverage.hit(&name, rule.matches(&state) == Tri::Yes);
     }
     coverage.conclude("identities", &["authenticated", "and_ids"], &[]);

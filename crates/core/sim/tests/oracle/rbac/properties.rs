@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use meshladder_sim::rbac::{Decision, Rbac};
-use meshladder_sim::state::{Caller, State};
-use meshladder_sim::{Record, Request, Tri};
+use meshladder_sim::rbac::{Rbac, RbacDecision};
+use meshladder_sim::state::{Peer, RequestState};
+use meshladder_sim::{DecisionRecord, Request, Tri};
 use meshladder_text::json::Raw;
 use serde_json::Value;
 
@@ -30,26 +30,26 @@ fn compile(rules: &Value) -> Rbac {
     Rbac::compile(Raw::of(&rules.to_string()).expect("JSON"))
 }
 
-fn decide(rules: &Value, state: &State<'_>) -> &'static str {
-    match compile(rules).evaluate(state, &mut Record::dropping()) {
-        Decision::Allowed { .. } => "allowed",
-        Decision::Denied { .. } => "denied",
-        Decision::Undecided { .. } => "undecided",
+fn decide(rules: &Value, state: &RequestState<'_>) -> &'static str {
+    match compile(rules).evaluate(state, &mut DecisionRecord::dropping()) {
+        RbacDecision::Allowed { .. } => "allowed",
+        RbacDecision::Denied { .. } => "denied",
+        RbacDecision::Undecided { .. } => "undecided",
     }
 }
 
 #[test]
 fn filling_in_what_is_unknown_never_flips_what_is_decided() {
     each(|rules, request| {
-        let mut state = State::new(request);
-        state.caller = Caller::Unknown;
+        let mut state = RequestState::new(request);
+        state.caller = Peer::Unknown;
         state.remote = Err("the source address".into());
         state.direct_remote = Err("the source address".into());
         let before = decide(rules, &state);
         let peers = [
-            Caller::Plain,
-            Caller::Tls(Vec::new()),
-            Caller::Tls(vec!["spiffe://td/ns/tools/sa/curl".to_owned()]),
+            Peer::Plain,
+            Peer::Tls(Vec::new()),
+            Peer::Tls(vec!["spiffe://td/ns/tools/sa/curl".to_owned()]),
         ];
         let addresses: [IpAddr; 3] = [
             Ipv4Addr::LOCALHOST.into(),
@@ -58,7 +58,7 @@ fn filling_in_what_is_unknown_never_flips_what_is_decided() {
         ];
         for caller in &peers {
             for address in addresses {
-                let filled = State {
+                let filled = RequestState {
                     caller: caller.clone(),
                     remote: Ok(address),
                     direct_remote: Ok(address),
@@ -81,8 +81,8 @@ fn filling_in_what_is_unknown_never_flips_what_is_decided() {
 #[test]
 fn a_policy_that_does_not_match_can_be_taken_away() {
     each(|rules, request| {
-        let state = State::new(request);
-        let decision = compile(rules).evaluate(&state, &mut Record::dropping());
+        let state = RequestState::new(request);
+        let decision = compile(rules).evaluate(&state, &mut DecisionRecord::dropping());
         for policy in &compile(rules).policies {
             if policy.matches(&state) == Tri::No {
                 let mut fewer = rules.clone();
@@ -90,7 +90,7 @@ fn a_policy_that_does_not_match_can_be_taken_away() {
                     .as_object_mut()
                     .expect("an object")
                     .remove(&*policy.name);
-                let without = compile(&fewer).evaluate(&state, &mut Record::dropping());
+                let without = compile(&fewer).evaluate(&state, &mut DecisionRecord::dropping());
                 assert_eq!(decision, without, "{rules} without {}", policy.name);
             }
         }
@@ -100,7 +100,7 @@ fn a_policy_that_does_not_match_can_be_taken_away() {
 #[test]
 fn one_more_deny_never_opens_and_one_more_allow_never_closes() {
     each(|rules, request| {
-        let state = State::new(request);
+        let state = RequestState::new(request);
         let before = decide(rules, &state);
         let mut random = Random::new(rules.to_string().len() as u64);
         let more = Policies::generate(&mut random).config["rules"]["policies"].clone();

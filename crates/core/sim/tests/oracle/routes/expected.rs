@@ -1,11 +1,13 @@
 //! What the evaluator says Envoy will answer.
 
 use meshladder_capture::envoy::dump::{Dump, Section};
-use meshladder_sim::path::{BeforeRouting, Entered};
-use meshladder_sim::route::{Action, Branch, RouteDecision, RouteTable, Routed, Target};
+use meshladder_sim::path::{PreparedRequest, RequestPreparation};
+use meshladder_sim::route::{
+    RouteBranch, RouteDecision, RouteEffect, RouteOutcome, RouteTable, RouteTarget,
+};
 use meshladder_sim::runtime::Runtime;
 use meshladder_sim::upgrade::Upgrades;
-use meshladder_sim::{Answer as LocalReply, Considered, Record, Request, State};
+use meshladder_sim::{Answer as LocalReply, DecisionRecord, MatchCandidate, Request, RequestState};
 
 use super::requests::Sent;
 use super::tables::CLUSTERS;
@@ -32,14 +34,14 @@ pub(super) struct Observed {
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     pub(super) outcomes: Vec<Observed>,
-    pub(super) considered: Vec<Considered>,
+    pub(super) considered: Vec<MatchCandidate>,
     /// Facts that are missing to tell.
     pub(super) undecided: Vec<String>,
 }
 
 /// One listener, as the evaluator reads it from Envoy's own dump.
 pub(super) struct Model<'a> {
-    before: BeforeRouting,
+    before: RequestPreparation,
     upgrades: Upgrades,
     pub(super) table: RouteTable<'a>,
     port: u16,
@@ -124,7 +126,7 @@ impl<'a> Model<'a> {
         let filter = chain.list("filters").next().expect("a filter");
         let manager = filter.get("typed_config").expect("a configuration");
         Self {
-            before: BeforeRouting::compile(manager, &runtime),
+            before: RequestPreparation::compile(manager, &runtime),
             upgrades: Upgrades::compile(manager),
             table: RouteTable::compile(
                 manager.get("route_config").expect("an inline route table"),
@@ -137,8 +139,8 @@ impl<'a> Model<'a> {
     pub(super) fn expect(&self, sent: &Sent) -> Expected {
         let request = sent.request(self.port);
         let request = match self.before.enter(&request) {
-            Entered::Request(request) => request.into_owned(),
-            Entered::Answered { answer, location } => {
+            PreparedRequest::Request(request) => request.into_owned(),
+            PreparedRequest::Answered { answer, location } => {
                 let outcome = local(&answer, location).without_routing();
                 return Expected {
                     outcomes: vec![outcome],
@@ -146,8 +148,8 @@ impl<'a> Model<'a> {
                 };
             }
         };
-        let mut record = Record::keeping();
-        let routed = self.table.route(&State::new(&request), &mut record);
+        let mut record = DecisionRecord::keeping();
+        let routed = self.table.route(&RequestState::new(&request), &mut record);
         let mut expected = Expected {
             considered: record.considered,
             ..Expected::default()
@@ -159,29 +161,29 @@ impl<'a> Model<'a> {
     /// The request as the routes saw it.
     pub(super) fn entered(&self, sent: &Sent) -> Option<Request> {
         match self.before.enter(&sent.request(self.port)) {
-            Entered::Request(request) => Some(request.into_owned()),
-            Entered::Answered { .. } => None,
+            PreparedRequest::Request(request) => Some(request.into_owned()),
+            PreparedRequest::Answered { .. } => None,
         }
     }
 
-    fn outcomes(&self, routed: &Routed<'_, '_>, request: &Request, expected: &mut Expected) {
+    fn outcomes(&self, routed: &RouteOutcome<'_, '_>, request: &Request, expected: &mut Expected) {
         let vhost = match routed {
-            Routed::Branches(branches) => {
+            RouteOutcome::Branches(branches) => {
                 for (_, routed) in branches {
                     self.outcomes(routed, request, expected);
                 }
                 return;
             }
-            Routed::Undecided { fact, .. } => {
+            RouteOutcome::Undecided { fact, .. } => {
                 expected.undecided.push(fact.to_string());
                 return;
             }
-            Routed::NoRoute { virtual_host } => *virtual_host,
-            Routed::RequireTls { virtual_host, .. } => Some(*virtual_host),
-            Routed::Route(decision) => Some(decision.virtual_host),
+            RouteOutcome::NoRoute { virtual_host } => *virtual_host,
+            RouteOutcome::RequireTls { virtual_host, .. } => Some(*virtual_host),
+            RouteOutcome::Route(decision) => Some(decision.virtual_host),
         };
         let vhost = vhost.map_or("", |host| &host.name).to_owned();
-        let route = if let Routed::Route(decision) = routed {
+        let route = if let RouteOutcome::Route(decision) = routed {
             decision.route.name.to_string()
         } else {
             String::new()
@@ -215,7 +217,7 @@ impl<'a> Model<'a> {
             }
         };
         if let Some(refused) = self.upgrades.refusal(request, routed) {
-            let clusters = if let Routed::Route(decision) = routed {
+            let clusters = if let RouteOutcome::Route(decision) = routed {
                 forwarded(decision, request)
             } else {
                 Vec::new()
@@ -233,7 +235,7 @@ impl<'a> Model<'a> {
             expected
                 .outcomes
                 .push(own(answer, location).without_path_of_redirect());
-        } else if let Routed::Route(decision) = routed {
+        } else if let RouteOutcome::Route(decision) = routed {
             expected
                 .outcomes
                 .extend(forwarded(decision, request).into_iter().map(|sent| {
@@ -267,7 +269,7 @@ struct Forwarded {
 
 /// One for each cluster that it may be.
 fn forwarded(decision: &RouteDecision<'_, '_>, request: &Request) -> Vec<Forwarded> {
-    let Target::Clusters(branches) = &decision.target else {
+    let RouteTarget::Clusters(branches) = &decision.target else {
         return Vec::new();
     };
     branches
@@ -278,12 +280,12 @@ fn forwarded(decision: &RouteDecision<'_, '_>, request: &Request) -> Vec<Forward
 
 fn to_branch<'a>(
     decision: &RouteDecision<'_, 'a>,
-    branch: &Branch<'_, 'a>,
+    branch: &RouteBranch<'_, 'a>,
     request: &Request,
 ) -> Forwarded {
     if !CLUSTERS.contains(&&*branch.cluster) {
         let code = match &decision.route.action {
-            Action::Route(action) => action.cluster_not_found_response_code,
+            RouteEffect::Route(action) => action.cluster_not_found_response_code,
             _ => 503,
         };
         return Forwarded {
@@ -295,7 +297,7 @@ fn to_branch<'a>(
         };
     }
     // Headers are changed first, and the rewrites see them changed.
-    let mut state = State::new(request);
+    let mut state = RequestState::new(request);
     assert_eq!(
         decision.change_headers(branch, &mut state),
         [],

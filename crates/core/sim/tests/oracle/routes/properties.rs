@@ -1,8 +1,8 @@
 //! What must hold of any table and request, whatever Envoy does.
 
-use meshladder_sim::route::{RouteTable, Routed, Target};
+use meshladder_sim::route::{RouteOutcome, RouteTable, RouteTarget};
 use meshladder_sim::runtime::Runtime;
-use meshladder_sim::{Record, Request, State};
+use meshladder_sim::{DecisionRecord, Request, RequestState};
 use meshladder_text::json::Raw;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn compile(text: &str) -> RouteTable<'_> {
 
 /// What a table does with a request, without places in the dump; none when it is not decided.
 fn outcome(table: &RouteTable<'_>, request: &Request) -> Option<String> {
-    describe(&table.route(&State::new(request), &mut Record::dropping()))
+    describe(&table.route(&RequestState::new(request), &mut DecisionRecord::dropping()))
 }
 
 /// What both tables do with the requests is the same.
@@ -55,25 +55,25 @@ fn assert_same<'r>(one: &Value, other: &Value, requests: impl IntoIterator<Item 
     }
 }
 
-fn describe(routed: &Routed<'_, '_>) -> Option<String> {
+fn describe(routed: &RouteOutcome<'_, '_>) -> Option<String> {
     Some(match routed {
-        Routed::Undecided { .. } => return None,
-        Routed::NoRoute { virtual_host } => {
+        RouteOutcome::Undecided { .. } => return None,
+        RouteOutcome::NoRoute { virtual_host } => {
             format!("no route in {:?}", virtual_host.map(|host| &host.name))
         }
-        Routed::RequireTls {
+        RouteOutcome::RequireTls {
             virtual_host,
             location,
         } => format!("{} requires TLS: {location}", virtual_host.name),
-        Routed::Branches(branches) => {
+        RouteOutcome::Branches(branches) => {
             let each = branches
                 .iter()
                 .map(|(share, routed)| Some(format!("{share:?} {}", describe(routed)?)));
             each.collect::<Option<Vec<_>>>()?.join("; ")
         }
-        Routed::Route(decision) => {
+        RouteOutcome::Route(decision) => {
             let target = match &decision.target {
-                Target::Clusters(branches) => {
+                RouteTarget::Clusters(branches) => {
                     let each = branches
                         .iter()
                         .map(|branch| format!("{}*{}", branch.cluster, branch.weight));
@@ -145,8 +145,8 @@ fn taking_away_a_route_that_did_not_match_changes_nothing() {
         let text = table.to_string();
         let compiled = compile(&text);
         for request in requests.iter().take(5) {
-            let mut record = Record::keeping();
-            let _ = compiled.route(&State::new(request), &mut record);
+            let mut record = DecisionRecord::keeping();
+            let _ = compiled.route(&RequestState::new(request), &mut record);
             let losers: Vec<_> = record
                 .considered
                 .iter()

@@ -1,14 +1,12 @@
 //! As the objects alone show it.
 
-use crate::finding::{Evidence, Fix, Severity};
+use crate::finding::{Evidence, Fix, Op, Severity};
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
 use crate::rules::virtual_service::destination;
 use crate::rules::{Alone, Facts, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
-use meshladder_text::json::escape;
 
 pub(super) const ALONE: Alone = Alone {
     severity: Severity::Error,
@@ -41,11 +39,9 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
                 Evidence::of(service, at, "the subset"),
             );
             if let Some(near) = nearest(name, defined.into_iter()) {
-                finding.fix(met::put(
-                    service,
-                    "replace",
-                    &service.path_of(at),
-                    &escape(near),
+                finding.fix(Fix::patch(
+                    &service.id,
+                    [Op::replace(service.path_of(at), near)],
                 ));
             }
             finding.fix(Fix::advice(format!(

@@ -1,13 +1,11 @@
 //! As the objects alone show it.
 
-use crate::finding::{Evidence, Fix, Severity};
+use crate::finding::{Evidence, Fix, Op, Severity};
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
 use crate::rules::virtual_service::bound::{self, Bound};
 use crate::rules::{Alone, Facts, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_text::json::escape;
 
 pub(super) const ALONE: Alone = Alone {
     severity: Severity::Error,
@@ -44,8 +42,11 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
                 .in_namespace(Kind::Gateway, namespace)
                 .map(|gateway| gateway.id.name.as_str());
             if let Some(near) = nearest(name, near) {
-                let meant = escape(&format!("{namespace}/{near}"));
-                finding.fix(met::put(service, "replace", &service.path_of(node), &meant));
+                let meant = format!("{namespace}/{near}");
+                finding.fix(Fix::patch(
+                    &service.id,
+                    [Op::replace(service.path_of(node), meant)],
+                ));
             }
             finding.fix(Fix::advice(
                 "name a Gateway that exists, as namespace/name, or mesh for sidecars",

@@ -8,7 +8,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) const ALONE: Alone = Alone {
     severity: Severity::Error,
@@ -41,7 +41,7 @@ fn plain_text_to_strict(facts: &Facts<'_>, out: &mut Sink) {
             .see(taken)
             .fix(Fix::merge(
                 &clash.rule.id,
-                r#"{"spec":{"trafficPolicy":{"tls":{"mode":"ISTIO_MUTUAL"}}}}"#,
+                Value::nested(["spec", "trafficPolicy", "tls", "mode"], "ISTIO_MUTUAL"),
             ));
     }
 }
