@@ -99,8 +99,12 @@ fn a_new_rule_is_written_for_every_family() {
     for part in ["scripts/new-rule", "crates/core/judge/src"] {
         let to = tree.join(part);
         fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
-        let copied = Command::new("cp").arg("-r").arg(root().join(part)).arg(&to);
-        assert!({ copied }.status().expect("cp").success(), "{part}");
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(root().join(part))
+            .arg(&to)
+            .status();
+        assert!(copied.expect("cp").success(), "{part}");
     }
     let rules = tree.join("crates/core/judge/src/rules");
     let rungs = rungs(tree);

@@ -8,7 +8,8 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
-use meshladder_text::tree::{Node, Value};
+use meshladder_text::tree::Node;
+use meshladder_text::tree::Value;
 
 pub(super) const ALONE: Alone = Alone {
     severity: Severity::Error,
