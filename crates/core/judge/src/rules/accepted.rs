@@ -6,9 +6,9 @@ use super::Facts;
 use super::workloads::{self, Selectors};
 use meshladder_capture::Kind;
 use meshladder_mesh::Mesh;
-use meshladder_mesh::injection::Template;
 use meshladder_mesh::peer_authentication::PeerMode;
 use meshladder_mesh::policies::age;
+use meshladder_mesh::views::PodTemplate;
 use meshladder_text::tree::Node;
 
 /// PeerAuthentications, found by the workload they are for.
@@ -25,8 +25,8 @@ impl<'m> Accepted<'m> {
         let in_mesh = workloads::are_known(facts).then(|| {
             let templates = workloads::templates(mesh);
             templates
-                .filter(|one| workloads::is_in_mesh(mesh, *one))
-                .map(Template::namespace)
+                .filter(|one| one.is_in_mesh(mesh))
+                .map(PodTemplate::namespace)
                 .collect()
         });
         Self {

@@ -1,7 +1,6 @@
 //! What rules of objects share: the kinds they read, pods in the mesh, and what an object's clients
 //! see.
 
-use meshladder_capture::Kind;
 use meshladder_mesh::export::Export;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
@@ -28,37 +27,6 @@ pub(super) fn proxy_image(spec: &Node) -> Option<&Node> {
     containers(spec)
         .find(|container| container.str_at("name") == Some("istio-proxy"))?
         .get("image")
-}
-
-/// Whether a container of the pod is the proxy.
-pub(super) fn has_proxy(pod: &Object) -> bool {
-    let image = pod.spec().and_then(proxy_image);
-    image
-        .and_then(Node::str)
-        .is_some_and(|image| !image.is_empty())
-}
-
-/// Whether a pod has a proxy, will get one, or is ambient.
-pub(super) fn is_in_mesh(mesh: &Mesh, pod: &Object) -> bool {
-    has_proxy(pod)
-        || pod.annotation("ambient.istio.io/redirection") == Some("enabled")
-        || is_injected(mesh, pod, &pod.node)
-}
-
-/// Whether what is made from `template`, the part with `metadata` and `spec`, gets a proxy.
-pub(super) fn is_injected(mesh: &Mesh, object: &Object, template: &Node) -> bool {
-    let own = |part: &str| {
-        template
-            .at(["metadata", part, "sidecar.istio.io/inject"])
-            .and_then(Node::str)
-    };
-    own("labels").or_else(|| own("annotations")).map_or_else(
-        || {
-            let namespace = mesh.objects.get(Kind::Namespace, "", &object.id.namespace);
-            namespace.is_some_and(|namespace| namespace.label("istio-injection") == Some("enabled"))
-        },
-        |own| own == "true",
-    )
 }
 
 /// The Services and ServiceEntries behind a host that those who get the object see.

@@ -4,13 +4,12 @@
 use super::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::analyzed::has_proxy;
 use super::held::holds;
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::injection::{INJECTION, REVISION, Template};
 use meshladder_mesh::policies::{age, selector};
 use meshladder_mesh::selector::has_labels;
+use meshladder_mesh::views::PodTemplate;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::{Member, Node};
 
@@ -28,8 +27,8 @@ pub(super) const KINDS: [Kind; 6] = [
 pub(super) const INPUTS: Inputs = Inputs::of(&KINDS);
 
 /// The pods of all namespaces, and the templates of those to come.
-pub(super) fn templates(mesh: &Mesh) -> impl Iterator<Item = Template<'_>> {
-    objects(mesh).filter_map(Template::of)
+pub(super) fn templates(mesh: &Mesh) -> impl Iterator<Item = PodTemplate<'_>> {
+    objects(mesh).filter_map(PodTemplate::of)
 }
 
 /// The namespace and labels of every workload: machines outside the cluster too, whatever else has
@@ -65,26 +64,6 @@ fn objects(mesh: &Mesh) -> impl Iterator<Item = &Object> {
 /// Whether workloads are known at all.
 pub(super) fn are_known(facts: &Facts<'_>) -> bool {
     KINDS.into_iter().any(|kind| holds(facts, kind))
-}
-
-/// Whether its pods have a proxy, will get one, or are ambient. A pod that runs is taken as it is.
-pub(super) fn is_in_mesh(mesh: &Mesh, template: Template<'_>) -> bool {
-    if template.object.id.is(Kind::Pod) && template.object.node.get("status").is_some() {
-        return has_proxy(template.object)
-            || template.object.annotation("ambient.istio.io/redirection") == Some("enabled");
-    }
-    if let Some((_, inject)) = template.inject() {
-        return inject.str() == Some("true");
-    }
-    let namespace = mesh.objects.get(Kind::Namespace, "", template.namespace());
-    template.has_proxy()
-        || namespace.is_some_and(|namespace| {
-            let injection = namespace.label(INJECTION);
-            let is_ambient = namespace.label("istio.io/dataplane-mode") == Some("ambient");
-            injection == Some("enabled")
-                || injection.is_none() && namespace.label(REVISION).is_some()
-                || is_ambient
-        })
 }
 
 /// Objects that select workloads, by namespace and one of the labels they want: those that select a
