@@ -3,14 +3,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Fix, MissingFact, Rung, Severity, Subject};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
 use crate::rules::{self, Case, Check, Facts, Lens, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, DocId, Need, Part, ProxyRef, Snapshot};
 use meshladder_mesh::schema::Faults;
-use meshladder_mesh::{Mesh, ObjectRef, probe};
+use meshladder_mesh::{Mesh, probe};
 use meshladder_sim::trace::{EndKind, Trace};
 use meshladder_sim::walk::{self, Call};
 use meshladder_text::parallel;
@@ -112,10 +112,10 @@ pub fn climb_along(
     if unknown.is_empty() && !findings.iter().any(Finding::is_loud) {
         let end = case.as_ref().and_then(case::bad_end);
         unknown.extend(end.map(|end| {
-            format!(
+            MissingFact::Other(format!(
                 "what led to {}: nothing that was read explains it",
                 end.in_words()
-            )
+            ))
         }));
     }
     let verdict = verdict(&findings, &unknown);
@@ -240,7 +240,7 @@ fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
             "the rule {} ({}) broke; this is a bug of meshladder, and its answer is missing",
             rule.code, rule.name
         );
-        let subject = ObjectRef::new("Meshladder", "", rule.code);
+        let subject = Subject::Rule(rule.code);
         sink.find(
             subject,
             message,
@@ -282,7 +282,7 @@ fn lacking(
 fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
     let pods = Need::Objects(Kind::Pod);
     let coverage = snapshot.coverage(&pods);
-    let pods = matches!(coverage, Coverage::Denied(_)).then(|| coverage.lack(&pods));
+    let pods = matches!(coverage, Coverage::Denied(_)).then(|| MissingFact::Unread(pods, coverage));
     for finding in findings {
         let explains = |ran: &&Ran| {
             ran.rule
@@ -297,7 +297,7 @@ fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
             .filter(explains)
             .flat_map(|ran| ran.sink.unknown.clone())
             .chain(pods.clone().filter(|_| uses_pods));
-        let mut facts: Vec<String> = facts
+        let mut facts: Vec<MissingFact> = facts
             .filter(|fact| !finding.unsettled.contains(fact))
             .collect();
         facts.dedup();
@@ -314,13 +314,13 @@ fn missing(
     ran: &[Ran],
     scope: &Scope,
     case: Option<&Case<'_>>,
-    mut unknown: Vec<String>,
-) -> Vec<String> {
+    mut unknown: Vec<MissingFact>,
+) -> Vec<MissingFact> {
     unknown.extend(ran.iter().flat_map(|ran| ran.sink.unknown.clone()));
     if let Some(case) = case {
         let ends = case.trace.branches.iter().map(|branch| &branch.end);
         let open = ends.filter(|end| end.kind == EndKind::Undecided);
-        unknown.extend(open.map(|end| end.because.clone()));
+        unknown.extend(open.map(|end| MissingFact::Other(end.because.clone())));
     }
     let unread = ran
         .iter()
@@ -330,13 +330,14 @@ fn missing(
         Some(case) => case::wants(case, need, coverage),
         None => !ONLY_TELL.contains(need),
     });
-    unknown.extend(unread.map(|(need, coverage)| coverage.lack(need)));
+    unknown
+        .extend(unread.map(|(need, coverage)| MissingFact::Unread(need.clone(), coverage.clone())));
     let mut seen = std::collections::BTreeSet::new();
-    unknown.retain(|fact| seen.insert(fact.clone()));
+    unknown.retain(|fact| seen.insert(fact.to_string()));
     unknown
 }
 
-fn verdict(findings: &[Finding], unknown: &[String]) -> Verdict {
+fn verdict(findings: &[Finding], unknown: &[MissingFact]) -> Verdict {
     match (findings.iter().any(Finding::is_loud), unknown.is_empty()) {
         (true, _) => Verdict::Broken,
         (false, true) => Verdict::Healthy,
@@ -348,7 +349,7 @@ fn verdict(findings: &[Finding], unknown: &[String]) -> Verdict {
 const FEW: usize = 3;
 
 /// Nothing is blamed: what could not be read comes first.
-fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
+fn not_readable(unknown: &[MissingFact], snapshot: &Snapshot) -> Finding {
     let rule = rules::missing_facts();
     let mut sink = Sink::new(rule);
     let first = &unknown[..unknown.len().min(FEW)];
@@ -362,7 +363,7 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
         report::by_reason(first).join("; ")
     );
     let proof = Evidence::document(&DocId::new("manifest.json"), "what could not be read");
-    let finding = sink.find(ObjectRef::new("Coverage", "", ""), message, proof);
+    let finding = sink.find(Subject::Coverage, message, proof);
     for (_, need, coverage) in snapshot
         .coverages()
         .filter(|(_, _, coverage)| **coverage != Coverage::Complete)
@@ -374,7 +375,7 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
     }
     let wanted = report::by_reason(unknown).join("; ");
     finding.fix(Fix::advice(format!("get these and ask again: {wanted}")));
-    if wanted.contains("no right to") {
+    if unknown.iter().any(MissingFact::is_refused) {
         let advice = "`meshladder rbac` prints the rights; who has them can send you a bundle (`meshladder snapshot`)";
         finding.fix(Fix::advice(advice));
     }
@@ -401,7 +402,7 @@ fn rung_outcome(
     } else if examined > 0 {
         Outcome::Passed
     } else if let Some((need, coverage)) = here.iter().find_map(|ran| ran.skipped.as_ref()) {
-        Outcome::Skipped(coverage.lack(need))
+        Outcome::Skipped(MissingFact::Unread(need.clone(), coverage.clone()))
     } else {
         Outcome::Nothing
     };

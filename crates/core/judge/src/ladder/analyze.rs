@@ -137,25 +137,23 @@ pub(super) fn is_not_in_files(rule: &Rule, kind: Kind, mesh: &Mesh) -> bool {
 
 /// istioctl's order: level, code, kind, name, namespace, text.
 fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) {
-    let ObjectRef {
-        kind,
-        namespace,
-        name,
-    } = &finding.subject;
-    let code = rules::shown_code(finding);
+    let subject = &finding.subject;
     (
         finding.severity,
-        code,
-        kind,
-        name,
-        namespace,
+        rules::shown_code(finding),
+        subject.kind(),
+        subject.name(),
+        subject.namespace(),
         &finding.message,
     )
 }
 
 impl Analysis {
     fn tells(&self, finding: &Finding, mesh: &Mesh) -> bool {
-        let subject = &finding.subject;
+        // A rule that broke is told whatever was asked for.
+        let Some(subject) = finding.subject.object() else {
+            return finding.severity <= self.least;
+        };
         let namespace = if subject.is(Kind::Namespace) {
             &subject.name
         } else {
@@ -176,14 +174,14 @@ impl Analysis {
                 .suppress
                 .iter()
                 .any(|(code, object)| is_coded(finding, code) && covers(object, subject))
-            && !is_suppressed(finding, mesh)
+            && !is_suppressed(finding, subject, mesh)
     }
 }
 
-fn is_suppressed(finding: &Finding, mesh: &Mesh) -> bool {
+fn is_suppressed(finding: &Finding, subject: &ObjectRef, mesh: &Mesh) -> bool {
     let codes = mesh
         .objects
-        .find(&finding.subject)
+        .find(subject)
         .and_then(|object| object.annotation(SUPPRESS))
         .unwrap_or_default();
     codes

@@ -1,6 +1,7 @@
 use super::*;
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Builder, Inputs};
+use meshladder_mesh::ObjectRef;
 use meshladder_sim::request::Claims;
 use meshladder_sim::walk::{Caller, Url};
 
@@ -108,7 +109,10 @@ fn found(message: &str) -> Finding {
 fn a_cause_that_cannot_be_told_from_others_is_not_blamed() {
     let mut findings = vec![found("cut off")];
     findings[0].lacks("networkpolicies");
-    assert_eq!(attribute::unsettled(&mut findings), ["networkpolicies"]);
+    assert_eq!(
+        attribute::unsettled(&mut findings),
+        [MissingFact::from("networkpolicies")]
+    );
     assert!(findings.iter().all(|finding| !finding.is_loud()));
 }
 

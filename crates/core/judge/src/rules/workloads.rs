@@ -4,7 +4,7 @@
 use super::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::held::holds;
+use super::absence::holds;
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::policies::{age, selector};
