@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meshladder_capture::Kind;
 use meshladder_capture::kind::Depth;
 use meshladder_capture::snapshot::{Inputs, Need, Part};
-use meshladder_judge::rules::{self, Rule};
+use meshladder_judge::rules::{self, Lens, Rule};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -94,16 +94,20 @@ impl Purpose {
 
     /// The kinds of fact it reads.
     pub fn needs(self) -> BTreeSet<Need> {
-        let of = |keep: fn(&Rule) -> bool| {
-            let rules = rules::all().filter(move |rule| keep(rule));
-            rules.flat_map(Rule::inputs).collect()
+        let of = |lens: Lens<'_>| {
+            let is_asked = |rule: &&Rule| match lens {
+                Lens::Objects => rule.is_of_objects(),
+                Lens::Mesh | Lens::Request(_) => rule.is_of_traffic(),
+            };
+            let rules = rules::all().filter(is_asked);
+            rules.flat_map(|rule| rule.inputs(lens)).collect()
         };
         match self {
-            Self::Check | Self::Why | Self::Describe => of(|rule| !rule.is_of_objects()),
+            Self::Check | Self::Why | Self::Describe => of(Lens::Mesh),
             // What runs all day and is read by many stays away from Secrets: what only they can
             // tell is skipped.
             Self::Monitor => {
-                let mut needs: BTreeSet<Need> = of(|rule| !rule.is_of_objects());
+                let mut needs: BTreeSet<Need> = of(Lens::Mesh);
                 needs.remove(&Need::Objects(Kind::Secret));
                 needs
             }
@@ -113,7 +117,7 @@ impl Purpose {
             }
             Self::Canary => WEIGHTS.iter().collect(),
             Self::Flags => [Need::Objects(Kind::Service)].into(),
-            Self::Analyze => of(Rule::is_of_objects),
+            Self::Analyze => of(Lens::Objects),
             Self::ProxyStatus => [Need::Objects(Kind::Pod), Need::Part(Part::Istiod)].into(),
             Self::ProxyConfig | Self::LogLevel => WORKLOADS.iter().collect(),
             Self::Snapshot => {

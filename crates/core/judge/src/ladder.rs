@@ -3,14 +3,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Fix, MissingFact, Rung, Severity, Subject};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
-use crate::rules::{self, Case, Check, Facts, Rule, Sink, Symptom};
+use crate::rules::{self, Case, Check, Facts, Lens, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, DocId, Need, Part, ProxyRef, Snapshot};
 use meshladder_mesh::schema::Faults;
-use meshladder_mesh::{Mesh, ObjectRef, probe};
+use meshladder_mesh::{Mesh, probe};
 use meshladder_sim::trace::{EndKind, Trace};
 use meshladder_sim::walk::{self, Call};
 use meshladder_text::parallel;
@@ -83,7 +83,8 @@ pub fn climb_along(
     let case = trace
         .as_ref()
         .map(|(call, trace)| case::build(&facts, call, trace, question.seen.as_ref()));
-    ran.extend(climbed().filter_map(|rule| run(rule, &facts, case.as_ref())));
+    let lens = Lens::of_climb(case.as_ref());
+    ran.extend(climbed().filter_map(|rule| run(rule, &facts, lens)));
     ran.sort_by_key(|ran| ran.rule.code);
     let mut findings: Vec<Finding> = ran
         .iter()
@@ -111,10 +112,10 @@ pub fn climb_along(
     if unknown.is_empty() && !findings.iter().any(Finding::is_loud) {
         let end = case.as_ref().and_then(case::bad_end);
         unknown.extend(end.map(|end| {
-            format!(
+            MissingFact::Other(format!(
                 "what led to {}: nothing that was read explains it",
                 end.in_words()
-            )
+            ))
         }));
     }
     let verdict = verdict(&findings, &unknown);
@@ -123,7 +124,7 @@ pub fn climb_along(
         attribute::causes(&mut findings);
     }
     verify::fixes(&mut findings, &facts, case.as_ref(), question);
-    let coverage = coverage(climbed(), snapshot);
+    let coverage = coverage(climbed(), Lens::Mesh, snapshot);
     Report {
         question: question.scope.topic(question.seen.as_ref()),
         about: question.scope.in_words(),
@@ -163,7 +164,7 @@ fn visit_proxies(
         .iter()
         .map(|rule| Ran {
             rule,
-            skipped: lacking(rule, snapshot, mesh),
+            skipped: lacking(rule, Lens::Mesh, snapshot, mesh),
             sink: Sink::new(rule),
         })
         .collect();
@@ -200,15 +201,13 @@ fn visit(
     (proxy.summary(), sinks)
 }
 
-/// Runs a rule that looks at the mesh or at the request; none for one that does not apply.
-fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Option<Ran> {
-    let skipped = lacking(rule, facts.snapshot, facts.mesh);
-    let sink = match (rule.check, case) {
+/// Asks a rule through a lens; none for one that does not apply.
+fn run(rule: &'static Rule, facts: &Facts<'_>, lens: Lens<'_>) -> Option<Ran> {
+    let skipped = lacking(rule, lens, facts.snapshot, facts.mesh);
+    let sink = match (rule.check, lens.case()) {
         (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
         _ if skipped.is_some() => Sink::new(rule),
-        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(facts, sink)),
-        (Check::Either(check), case) => guarded(rule, |sink| check(facts, case, sink)),
-        (Check::Request(check), Some(case)) => guarded(rule, |sink| check(facts, case, sink)),
+        _ => guarded(rule, |sink| rule.ask(facts, lens, sink)),
     };
     let mut ran = Ran {
         rule,
@@ -216,8 +215,8 @@ fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Optio
         sink,
     };
     let coverage = |need: Need| facts.snapshot.coverage(&need);
-    let mut needs = rule.needs.iter().map(coverage);
-    let mut uses = rule.uses.iter().map(coverage);
+    let mut needs = rule.needs(lens).iter().map(coverage);
+    let mut uses = rule.uses(lens).iter().map(coverage);
     if needs.any(|coverage| matches!(coverage, Coverage::Partial(_)))
         || uses.any(|coverage| matches!(coverage, Coverage::Denied(_)))
     {
@@ -241,7 +240,7 @@ fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
             "the rule {} ({}) broke; this is a bug of meshladder, and its answer is missing",
             rule.code, rule.name
         );
-        let subject = ObjectRef::new("Meshladder", "", rule.code);
+        let subject = Subject::Rule(rule.code);
         sink.find(
             subject,
             message,
@@ -254,15 +253,21 @@ fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
 
 /// The first thing that a rule cannot do without and that is not there. Of a kind that was read
 /// only in part and of which there is none at all, nothing can be concluded either.
-fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Coverage)> {
-    rule.needs.iter().find_map(|need| {
+fn lacking(
+    rule: &Rule,
+    lens: Lens<'_>,
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+) -> Option<(Need, Coverage)> {
+    let is_of_files = matches!(lens, Lens::Objects) && snapshot.is_files();
+    rule.needs(lens).iter().find_map(|need| {
         let kind = match need {
             Need::Objects(kind) => Some(kind),
             _ => None,
         };
         match (snapshot.coverage(&need), kind) {
             (Coverage::Complete, _) => None,
-            (Coverage::Partial(_), _) if rule.is_of_objects() && snapshot.is_files() => kind
+            (Coverage::Partial(_), _) if is_of_files => kind
                 .filter(|kind| analyze::is_not_in_files(rule, *kind, mesh))
                 .map(|_| (need, Coverage::Partial("the files have none".to_owned()))),
             (Coverage::Partial(_), None) => None,
@@ -277,7 +282,7 @@ fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Cover
 fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
     let pods = Need::Objects(Kind::Pod);
     let coverage = snapshot.coverage(&pods);
-    let pods = matches!(coverage, Coverage::Denied(_)).then(|| coverage.lack(&pods));
+    let pods = matches!(coverage, Coverage::Denied(_)).then(|| MissingFact::Unread(pods, coverage));
     for finding in findings {
         let explains = |ran: &&Ran| {
             ran.rule
@@ -292,7 +297,7 @@ fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
             .filter(explains)
             .flat_map(|ran| ran.sink.unknown.clone())
             .chain(pods.clone().filter(|_| uses_pods));
-        let mut facts: Vec<String> = facts
+        let mut facts: Vec<MissingFact> = facts
             .filter(|fact| !finding.unsettled.contains(fact))
             .collect();
         facts.dedup();
@@ -309,13 +314,13 @@ fn missing(
     ran: &[Ran],
     scope: &Scope,
     case: Option<&Case<'_>>,
-    mut unknown: Vec<String>,
-) -> Vec<String> {
+    mut unknown: Vec<MissingFact>,
+) -> Vec<MissingFact> {
     unknown.extend(ran.iter().flat_map(|ran| ran.sink.unknown.clone()));
     if let Some(case) = case {
         let ends = case.trace.branches.iter().map(|branch| &branch.end);
         let open = ends.filter(|end| end.kind == EndKind::Undecided);
-        unknown.extend(open.map(|end| end.because.clone()));
+        unknown.extend(open.map(|end| MissingFact::Other(end.because.clone())));
     }
     let unread = ran
         .iter()
@@ -325,13 +330,14 @@ fn missing(
         Some(case) => case::wants(case, need, coverage),
         None => !ONLY_TELL.contains(need),
     });
-    unknown.extend(unread.map(|(need, coverage)| coverage.lack(need)));
+    unknown
+        .extend(unread.map(|(need, coverage)| MissingFact::Unread(need.clone(), coverage.clone())));
     let mut seen = std::collections::BTreeSet::new();
-    unknown.retain(|fact| seen.insert(fact.clone()));
+    unknown.retain(|fact| seen.insert(fact.to_string()));
     unknown
 }
 
-fn verdict(findings: &[Finding], unknown: &[String]) -> Verdict {
+fn verdict(findings: &[Finding], unknown: &[MissingFact]) -> Verdict {
     match (findings.iter().any(Finding::is_loud), unknown.is_empty()) {
         (true, _) => Verdict::Broken,
         (false, true) => Verdict::Healthy,
@@ -343,7 +349,7 @@ fn verdict(findings: &[Finding], unknown: &[String]) -> Verdict {
 const FEW: usize = 3;
 
 /// Nothing is blamed: what could not be read comes first.
-fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
+fn not_readable(unknown: &[MissingFact], snapshot: &Snapshot) -> Finding {
     let rule = rules::missing_facts();
     let mut sink = Sink::new(rule);
     let first = &unknown[..unknown.len().min(FEW)];
@@ -357,7 +363,7 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
         report::by_reason(first).join("; ")
     );
     let proof = Evidence::document(&DocId::new("manifest.json"), "what could not be read");
-    let finding = sink.find(ObjectRef::new("Coverage", "", ""), message, proof);
+    let finding = sink.find(Subject::Coverage, message, proof);
     for (_, need, coverage) in snapshot
         .coverages()
         .filter(|(_, _, coverage)| **coverage != Coverage::Complete)
@@ -369,7 +375,7 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
     }
     let wanted = report::by_reason(unknown).join("; ");
     finding.fix(Fix::advice(format!("get these and ask again: {wanted}")));
-    if wanted.contains("no right to") {
+    if unknown.iter().any(MissingFact::is_refused) {
         let advice = "`meshladder rbac` prints the rights; who has them can send you a bundle (`meshladder snapshot`)";
         finding.fix(Fix::advice(advice));
     }
@@ -396,7 +402,7 @@ fn rung_outcome(
     } else if examined > 0 {
         Outcome::Passed
     } else if let Some((need, coverage)) = here.iter().find_map(|ran| ran.skipped.as_ref()) {
-        Outcome::Skipped(coverage.lack(need))
+        Outcome::Skipped(MissingFact::Unread(need.clone(), coverage.clone()))
     } else {
         Outcome::Nothing
     };
@@ -407,17 +413,19 @@ fn rung_outcome(
     }
 }
 
-/// The rules of the ladder; those of objects are `analyze`'s.
+/// The rules of the ladder; those of objects alone are `analyze`'s.
 fn climbed() -> impl Iterator<Item = &'static Rule> {
-    rules::all().filter(|rule| !rule.is_of_objects())
+    rules::all().filter(|rule| rule.is_of_traffic())
 }
 
 /// Everything that any of the rules needs or uses.
 fn coverage(
     rules: impl Iterator<Item = &'static Rule>,
+    lens: Lens<'_>,
     snapshot: &Snapshot,
 ) -> Vec<(Need, Coverage)> {
-    let needs: std::collections::BTreeSet<Need> = rules.flat_map(Rule::inputs).collect();
+    let needs: std::collections::BTreeSet<Need> =
+        rules.flat_map(|rule| rule.inputs(lens)).collect();
     needs
         .into_iter()
         .map(|need| (need.clone(), snapshot.coverage(&need)))

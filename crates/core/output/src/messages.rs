@@ -28,7 +28,7 @@ pub fn to_log(report: &Report, paint: Paint) -> String {
         let _ = writeln!(
             out,
             "{level} [{}] ({}{place}) {}",
-            rules::shown_code(told.finding.code),
+            rules::shown_code(&told.finding),
             told.finding.subject,
             told.finding.message
         );
@@ -63,7 +63,7 @@ fn messages(report: &Report) -> Vec<MessageJson<'_>> {
 }
 
 fn message(told: &Told) -> MessageJson<'_> {
-    let code = rules::shown_code(told.finding.code);
+    let code = rules::shown_code(&told.finding);
     // Only codes of its own have a page there.
     let documentation_url = if code.starts_with("IST") {
         let code = code.to_lowercase();

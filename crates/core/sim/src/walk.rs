@@ -353,7 +353,7 @@ impl Walker<'_, '_> {
             hops.extend(more);
             branches.extend(ends.into_iter().map(|branch| Branch {
                 weight: branch.weight.map(|weight| weight * share),
-                endpoint: Some(format!("{}:{}", destination.0, destination.1)),
+                endpoint: Some(destination),
                 ..branch
             }));
         }

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use meshladder_capture::snapshot::Snapshot;
+use meshladder_judge::finding::MissingFact;
 use meshladder_judge::finding::Severity;
 use meshladder_judge::ladder::{self, Analysis, Choice};
 use meshladder_judge::report::{Report, by_reason};
@@ -167,22 +168,27 @@ fn print(args: &Analyze, report: &Report, edits: &Edits, paint: Paint) -> std::i
 /// Which rules were not run, and for want of what.
 fn tell_skipped(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis, verbose: bool) {
     let skipped = ladder::skipped(snapshot, mesh, analysis);
-    let mut by_need: BTreeMap<String, Vec<&Rule>> = BTreeMap::new();
+    let mut by_need: BTreeMap<String, (MissingFact, Vec<&Rule>)> = BTreeMap::new();
     for (rule, need, coverage) in &skipped {
-        by_need.entry(coverage.lack(need)).or_default().push(rule);
+        let fact = MissingFact::Unread(need.clone(), coverage.clone());
+        let (_, rules) = by_need
+            .entry(fact.to_string())
+            .or_insert_with(|| (fact, Vec::new()));
+        rules.push(rule);
     }
     if verbose {
         let ran = ladder::chosen(analysis)
             .filter(|rule| !skipped.iter().any(|(other, ..)| other.code == rule.code));
         out::note(&format!("ran: {}", codes(ran)));
-        for (lack, rules) in &by_need {
+        for (lack, (_, rules)) in &by_need {
             out::note(&format!(
                 "not run without {lack}: {}",
                 codes(rules.iter().copied())
             ));
         }
     } else if !by_need.is_empty() {
-        let lacks = by_reason(&by_need.keys().cloned().collect::<Vec<_>>());
+        let facts: Vec<MissingFact> = by_need.into_values().map(|(fact, _)| fact).collect();
+        let lacks = by_reason(&facts);
         let rules = if skipped.len() == 1 {
             "1 rule was".to_owned()
         } else {

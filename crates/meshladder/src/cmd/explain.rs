@@ -2,8 +2,7 @@
 
 use meshladder_capture::flags;
 use meshladder_capture::flags::ForeignCode;
-use meshladder_judge::rules;
-use meshladder_judge::rules::Rule;
+use meshladder_judge::rules::{self, Rule, retired};
 
 use crate::exit::{Failure, Outcome, USAGE};
 use crate::out;
@@ -12,6 +11,9 @@ pub(super) fn run(what: &str) -> Outcome {
     if let Some(foreign) = flags::foreign(what) {
         out::text(&foreign_page(foreign))?;
     } else if let Some(rule) = rules::named(what) {
+        if let Some(old) = retired::of(rule).find(|old| old.is(what)) {
+            out::text(&format!("{}\n\n", old.in_words()))?;
+        }
         out::text(rule.docs)?;
     } else if let Some(flag) = flags::named(what) {
         out::text(&flag.page())?;

@@ -441,7 +441,7 @@ fn other_tools_codes_and_what_proxies_say_are_explained() {
     for (what, told) in [
         ("KIA0102", "KIA0102 of Kiali (AuthorizationPolicy)"),
         ("ist0101", "ReferencedResourceNotFound"),
-        ("IST0101", "ML2001 destination-unknown"),
+        ("IST0101", "ML0505 route-to-unknown-host"),
         ("IST0173", "subset"),
         ("14", "grpc-status 14 UNAVAILABLE"),
         ("UF,URX", "every try failed to connect"),

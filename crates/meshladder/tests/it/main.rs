@@ -27,6 +27,7 @@ mod meshes;
 mod monitor;
 mod objects_and_dumps;
 mod reports;
+mod rule_book;
 mod runbook;
 mod schema;
 mod secrets;

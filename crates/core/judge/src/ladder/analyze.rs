@@ -1,10 +1,10 @@
 //! `analyze`: the rules that judge what objects say, whether traffic meets it or not.
 
-use super::{Choice, Ran, Scope, coverage, lacking, missing, run, rung_outcome, verify};
+use super::{Choice, Ran, Scope, choice, coverage, lacking, missing, run, rung_outcome, verify};
 use crate::finding::{Finding, Rung, Severity};
 use crate::fleet::Fleet;
 use crate::report::{self, Report, Topic, Verdict};
-use crate::rules::{self, Facts, Rule};
+use crate::rules::{self, Facts, Lens, Rule};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_mesh::schema::Faults;
@@ -61,7 +61,9 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
         faults: &faults,
     };
     let rules: Vec<&'static Rule> = chosen(analysis).collect();
-    let ran = parallel::each(&rules, analysis.threads, |rule| run(rule, &facts, None));
+    let ran = parallel::each(&rules, analysis.threads, |rule| {
+        run(rule, &facts, Lens::Objects)
+    });
     let mut ran: Vec<Ran> = ran.into_iter().flatten().collect();
     let mut findings: Vec<Finding> = ran
         .iter_mut()
@@ -71,7 +73,7 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
     verify::together(&mut findings, &facts);
-    let coverage = coverage(rules.into_iter(), snapshot);
+    let coverage = coverage(rules.into_iter(), Lens::Objects, snapshot);
     Report {
         question: Topic::Objects,
         about: "the objects".to_owned(),
@@ -98,12 +100,12 @@ pub fn skipped(
     analysis: &Analysis,
 ) -> Vec<(&'static Rule, Need, Coverage)> {
     let lacks = |rule: &'static Rule| {
-        lacking(rule, snapshot, mesh).map(|(need, coverage)| (rule, need, coverage))
+        lacking(rule, Lens::Objects, snapshot, mesh).map(|(need, coverage)| (rule, need, coverage))
     };
     chosen(analysis).filter_map(lacks).collect()
 }
 
-/// Rules of the ladder judge by the traffic that meets an object, so none of them is run here.
+/// Rules that judge by traffic alone are not run here.
 pub fn chosen(analysis: &Analysis) -> impl Iterator<Item = &'static Rule> {
     rules::all().filter(|rule| rule.is_of_objects() && analysis.choice.has(rule))
 }
@@ -124,8 +126,8 @@ const RUNNING: [Kind; 9] = [
 /// Objects in files are judged as if they were all there is. But files that hold nothing that runs
 /// say nothing about what does; a Gateway is then for the ingress gateway that is assumed.
 pub(super) fn is_not_in_files(rule: &Rule, kind: Kind, mesh: &Mesh) -> bool {
-    let is_assumed =
-        rule.needs.kinds().contains(&Kind::Gateway) && [Kind::Pod, Kind::Service].contains(&kind);
+    let is_assumed = rule.needs(Lens::Objects).kinds().contains(&Kind::Gateway)
+        && [Kind::Pod, Kind::Service].contains(&kind);
     let has_clusters = !mesh.clusters.is_empty();
     RUNNING.contains(&kind)
         && !is_assumed
@@ -135,25 +137,23 @@ pub(super) fn is_not_in_files(rule: &Rule, kind: Kind, mesh: &Mesh) -> bool {
 
 /// istioctl's order: level, code, kind, name, namespace, text.
 fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) {
-    let ObjectRef {
-        kind,
-        namespace,
-        name,
-    } = &finding.subject;
-    let code = rules::shown_code(finding.code);
+    let subject = &finding.subject;
     (
         finding.severity,
-        code,
-        kind,
-        name,
-        namespace,
+        rules::shown_code(finding),
+        subject.kind(),
+        subject.name(),
+        subject.namespace(),
         &finding.message,
     )
 }
 
 impl Analysis {
     fn tells(&self, finding: &Finding, mesh: &Mesh) -> bool {
-        let subject = &finding.subject;
+        // A rule that broke is told whatever was asked for.
+        let Some(subject) = finding.subject.object() else {
+            return finding.severity <= self.least;
+        };
         let namespace = if subject.is(Kind::Namespace) {
             &subject.name
         } else {
@@ -166,6 +166,7 @@ impl Analysis {
         // What was only assumed cannot be changed, and is in no file.
         let is_assumed = mesh.objects.find(subject).is_some_and(Object::is_assumed);
         finding.severity <= self.least
+            && self.choice.tells(finding)
             && is_asked
             && !is_assumed
             && !IGNORED.contains(&namespace.as_str())
@@ -173,14 +174,14 @@ impl Analysis {
                 .suppress
                 .iter()
                 .any(|(code, object)| is_coded(finding, code) && covers(object, subject))
-            && !is_suppressed(finding, mesh)
+            && !is_suppressed(finding, subject, mesh)
     }
 }
 
-fn is_suppressed(finding: &Finding, mesh: &Mesh) -> bool {
+fn is_suppressed(finding: &Finding, subject: &ObjectRef, mesh: &Mesh) -> bool {
     let codes = mesh
         .objects
-        .find(&finding.subject)
+        .find(subject)
         .and_then(|object| object.annotation(SUPPRESS))
         .unwrap_or_default();
     codes
@@ -189,11 +190,9 @@ fn is_suppressed(finding: &Finding, mesh: &Mesh) -> bool {
         .any(|code| code == "*" || is_coded(finding, code))
 }
 
-/// Ours, or another tool's code for the same.
+/// Ours, one that was given up for it, or another tool's code for the same.
 fn is_coded(finding: &Finding, code: &str) -> bool {
-    let is = |own: &str| own.eq_ignore_ascii_case(code);
-    is(finding.code)
-        || rules::named(finding.code).is_some_and(|rule| rule.aka.iter().any(|aka| is(aka)))
+    choice::codes(finding).any(|own| own.eq_ignore_ascii_case(code))
 }
 
 fn covers(pattern: &str, object: &ObjectRef) -> bool {

@@ -1,6 +1,6 @@
 //! Causes and symptoms.
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, MissingFact, Severity};
 use crate::rules;
 use meshladder_mesh::ObjectRef;
 
@@ -73,7 +73,7 @@ fn gives_way(one: &Finding, other: &Finding) -> bool {
 
 /// When no root cause can be told from others without a fact that is missing, nothing is blamed.
 /// Returns those facts.
-pub(super) fn unsettled(findings: &mut [Finding]) -> Vec<String> {
+pub(super) fn unsettled(findings: &mut [Finding]) -> Vec<MissingFact> {
     let roots = || {
         findings
             .iter()
@@ -111,6 +111,9 @@ fn meet(cause: &Finding, symptom: &Finding) -> bool {
     };
     cause.hits.is_empty()
         || symptom.hits.is_empty()
-        || about(cause, &symptom.subject)
+        || symptom
+            .subject
+            .object()
+            .is_some_and(|object| about(cause, object))
         || symptom.hits.iter().any(|hit| about(cause, hit))
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Question, Scope, climb_along};
-use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Rung, Severity, Subject};
 use crate::report::Verdict;
 use crate::rules::{Facts, Symptom};
 use meshladder_capture::Kind;
@@ -92,7 +92,7 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
     // request's way that is behind need not be why the request failed. Plain text that is refused
     // is what being outside the mesh does.
     let is_outside = root.rung == Rung::Enrolment && failure.line.details == plain_text::REFUSED;
-    let is_of_request = (root.rung > Rung::Sync || is_outside) && root.subject.kind != "Request";
+    let is_of_request = (root.rung > Rung::Sync || is_outside) && root.subject != Subject::Request;
     (is_proven && is_of_request).then_some(root)
 }
 
@@ -110,7 +110,7 @@ fn bears(finding: &Finding, scope: &Scope) -> bool {
 fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failure) -> Finding {
     // A refusal because the mesh's own objects take the caller's identity away is nobody's wish.
     let is_of_mesh = matches!(
-        finding.subject.kind.as_str(),
+        finding.subject.kind(),
         "DestinationRule" | "PeerAuthentication"
     );
     let is_mishap = finding.code == "ML0908" && is_of_mesh;
@@ -138,10 +138,9 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     if is_wide && finding.rung == Rung::Upstream && serves_others(facts, failure) {
         // A limit that somebody wrote goes on turning requests away; an application may fail now
         // and then.
-        let is_written = facts
-            .mesh
-            .objects
-            .find(&finding.subject)
+        let subject = finding.subject.object();
+        let is_written = subject
+            .and_then(|object| facts.mesh.objects.find(object))
             .is_some_and(|object| object.group.ends_with(".istio.io"));
         finding.severity(if is_written {
             Severity::Warning

@@ -45,12 +45,9 @@ pub fn on_path(snapshot: &Snapshot, mesh: &Mesh, call: &Call) -> BTreeSet<(Strin
 }
 
 fn pods(mesh: &Mesh, call: &Call, trace: &Trace) -> BTreeSet<(String, String)> {
-    let of_hops = trace
-        .hops
-        .iter()
-        .filter_map(|hop| hop.proxy.split_once('/'));
+    let of_hops = trace.hops.iter().map(|hop| &hop.proxy);
     super::case::pods_on_path(mesh, call, trace)
         .map(|pod| (pod.namespace.clone(), pod.name.clone()))
-        .chain(of_hops.map(|(namespace, pod)| (namespace.to_owned(), pod.to_owned())))
+        .chain(of_hops.map(|proxy| (proxy.namespace.clone(), proxy.pod.clone())))
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Finding, Rung, Severity};
+use crate::finding::{Finding, MissingFact, Rung, Severity};
 use crate::report::Topic;
 use crate::rules::{Case, Check, Facts, Symptom, named};
 use meshladder_capture::Kind;
@@ -58,7 +58,7 @@ impl Scope {
     }
 
     /// Why the object that was named could not be read, when it is not here.
-    pub(super) fn unread(&self, facts: &Facts<'_>) -> Option<String> {
+    pub(super) fn unread(&self, facts: &Facts<'_>) -> Option<MissingFact> {
         let object = match self {
             Self::Workload { object, pods } if pods.is_empty() => object,
             Self::Object(object) => object,
@@ -157,7 +157,7 @@ pub(super) fn put_asked_for_first(findings: &mut [Finding], case: &Case<'_>) {
 }
 
 fn touches(finding: &Finding, is: impl Fn(&ObjectRef) -> bool) -> bool {
-    is(&finding.subject) || finding.hits.iter().any(is)
+    finding.subject.object().is_some_and(&is) || finding.hits.iter().any(is)
 }
 
 /// A control plane that is down hits everybody.
@@ -215,10 +215,7 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
         .map(|pod| pod.reference())
         .collect();
     for hop in &case.trace.hops {
-        let pod = hop
-            .proxy
-            .split_once('/')
-            .and_then(|(namespace, name)| facts.mesh.pod(namespace, name));
+        let pod = facts.mesh.pod(&hop.proxy.namespace, &hop.proxy.pod);
         on_path.extend(pod.map(PodFacts::reference));
     }
     // A Service whose pods were never made is on the way too.
@@ -244,8 +241,12 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
 /// What lies above sync is judged on the request itself, by rules that look at it; the mesh around
 /// it is not asked about.
 fn bears_on_request(finding: &Finding, on_path: &BTreeSet<ObjectRef>) -> bool {
-    let looks_at_request = named(finding.code)
-        .is_some_and(|rule| matches!(rule.check, Check::Request(_) | Check::Either(_)));
+    let looks_at_request = named(finding.code).is_some_and(|rule| {
+        matches!(
+            rule.check,
+            Check::Request(_) | Check::Either(_) | Check::Lens(..)
+        )
+    });
     let below = matches!(
         finding.rung,
         Rung::ControlPlane | Rung::Enrolment | Rung::Sync

@@ -1,6 +1,7 @@
 use super::*;
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Builder, Inputs};
+use meshladder_mesh::ObjectRef;
 use meshladder_sim::request::Claims;
 use meshladder_sim::walk::{Caller, Url};
 
@@ -54,7 +55,7 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
     };
     let ran: Vec<Ran> = [&BREAKS, &ANSWERS]
         .into_iter()
-        .filter_map(|rule| run(rule, &facts, None))
+        .filter_map(|rule| run(rule, &facts, Lens::Mesh))
         .collect();
     let findings: Vec<_> = ran.iter().flat_map(|ran| &ran.sink.findings).collect();
     let told: Vec<_> = findings
@@ -108,7 +109,10 @@ fn found(message: &str) -> Finding {
 fn a_cause_that_cannot_be_told_from_others_is_not_blamed() {
     let mut findings = vec![found("cut off")];
     findings[0].lacks("networkpolicies");
-    assert_eq!(attribute::unsettled(&mut findings), ["networkpolicies"]);
+    assert_eq!(
+        attribute::unsettled(&mut findings),
+        [MissingFact::from("networkpolicies")]
+    );
     assert!(findings.iter().all(|finding| !finding.is_loud()));
 }
 

@@ -27,8 +27,7 @@ struct Entry<'s> {
 
 /// A proxy's documents, read.
 pub(super) struct Loaded {
-    /// `namespace/pod`.
-    pub(super) name: String,
+    pub(super) proxy: ProxyRef,
     pub(super) dump: Document,
     /// `/clusters` in its JSON form.
     pub(super) statuses: Option<String>,
@@ -135,7 +134,7 @@ impl Entry<'_> {
         let statuses =
             text.and_then(|document| Some(clusters::as_json(&document.text).ok()?.into_owned()));
         Ok(Loaded {
-            name: format!("{}/{}", self.proxy.namespace, self.proxy.pod),
+            proxy: self.proxy.clone(),
             dump,
             statuses,
         })

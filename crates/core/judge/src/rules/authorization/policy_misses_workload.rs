@@ -1,15 +1,17 @@
 //! See the page beside this file.
 
 use crate::finding::{Rung, Severity};
-use crate::rules::missed::{for_nobody, tell_nobody};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::selector_misses::{for_nobody, tell_nobody};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0919",
     name: "policy-misses-workload",
-    aka: &[],
+    aka: &["IST0127", "KIA0004"],
     rung: Rung::Authorization,
     severity: Severity::Warning,
     claim: "every policy with a selector selects a workload",
@@ -27,12 +29,19 @@ pub(super) static RULE: Rule = Rule {
     ]),
     explains: &[],
     docs: include_str!("policy_misses_workload.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
 const KINDS: [Kind; 2] = [Kind::AuthorizationPolicy, Kind::RequestAuthentication];
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     // A policy that does nothing refuses nothing.
     if case.is_some_and(|case| case.seen.is_some_and(|seen| !seen.is_success())) {
         return;

@@ -4,16 +4,18 @@ use super::clients::Clients;
 use super::nearest::nearest_service;
 use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
+mod objects;
+
 pub(super) static RULE: Rule = Rule {
     code: "ML0513",
     name: "destination-rule-for-unknown-host",
-    aka: &["KIA0202"],
+    aka: &["IST0174", "KIA0202"],
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "the host of every DestinationRule is a Service's or a ServiceEntry's",
@@ -21,10 +23,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::Pod, Kind::Sidecar]),
     explains: &["ML0504", "ML06", "ML08"],
     docs: include_str!("destination_rule_for_unknown_host.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let Some(node) = rule.spec_at(["host"]) else {

@@ -3,11 +3,13 @@
 use super::entries::{Entry, entries, ports_of};
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Mesh;
 use meshladder_mesh::host::covers;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0524",
@@ -20,10 +22,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::Service]),
     explains: &["ML06"],
     docs: include_str!("entries_disagree_on_protocol.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for later in entries(facts.mesh) {
         if case.is_some_and(|case| !meets(case, &later)) {
             continue;

@@ -2,7 +2,7 @@
 
 use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, servers};
@@ -11,10 +11,12 @@ use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
+mod objects;
+
 pub(super) static RULE: Rule = Rule {
     code: "ML0509",
     name: "gateway-port-not-on-service",
-    aka: &["IST0104"],
+    aka: &["IST0104", "IST0162"],
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every port of a Gateway is one that a Service of its pods leads to",
@@ -22,10 +24,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::NONE,
     explains: &["ML06"],
     docs: include_str!("gateway_port_not_on_service.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         // Without pods it is another matter.
         let pods = facts.mesh.gateway_pods(gateway);

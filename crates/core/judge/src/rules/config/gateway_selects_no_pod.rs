@@ -3,13 +3,15 @@
 use super::clients::Clients;
 use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Value;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0507",
@@ -22,10 +24,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::Sidecar]),
     explains: &["ML06"],
     docs: include_str!("gateway_selects_no_pod.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         if case.is_some_and(|case| !meets(facts.mesh, case, gateway)) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, gateway_name, servers};
@@ -12,6 +12,8 @@ use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0508",
@@ -24,10 +26,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::VirtualService]),
     explains: &["ML06"],
     docs: include_str!("gateway_server_conflict.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
     for pod in facts.mesh.objects.of_kind(Kind::Pod) {
         let gateways = facts.mesh.gateways_of(pod);

@@ -3,7 +3,7 @@
 use super::clients::Clients;
 use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
@@ -11,6 +11,8 @@ use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::{covers, overlaps};
 use meshladder_mesh::traffic::binds_mesh;
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0502",
@@ -23,10 +25,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::Pod, Kind::Service, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML06"],
     docs: include_str!("gateway_takes_no_such_host.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let named = service

@@ -2,13 +2,15 @@
 
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0511",
@@ -21,10 +23,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::NONE,
     explains: &["ML06"],
     docs: include_str!("one_certificate_on_several_servers.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
     for pod in facts.mesh.objects.of_kind(Kind::Pod) {
         let gateways = facts.mesh.gateways_of(pod);

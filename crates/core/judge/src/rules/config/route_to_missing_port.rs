@@ -3,7 +3,7 @@
 use super::clients::Clients;
 use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
@@ -12,10 +12,12 @@ use meshladder_mesh::traffic::{Destination, binds_mesh, destinations};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Value;
 
+mod objects;
+
 pub(super) static RULE: Rule = Rule {
     code: "ML0506",
     name: "route-to-missing-port",
-    aka: &["KIA1101"],
+    aka: &["IST0101", "KIA1101"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every port that a VirtualService routes to is one that the Service has",
@@ -23,10 +25,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Sidecar]),
     explains: &["ML06", "ML07"],
     docs: include_str!("route_to_missing_port.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for to in destinations(service, &facts.mesh.domain) {

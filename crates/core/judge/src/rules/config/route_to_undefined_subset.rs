@@ -4,7 +4,7 @@ use super::clients::Clients;
 use super::nearest::nearest;
 use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::destination_rule::DestinationRule;
@@ -13,6 +13,8 @@ use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::{Node, Value};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0504",
@@ -25,10 +27,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML06", "ML07"],
     docs: include_str!("route_to_undefined_subset.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let to: Vec<_> = destinations(service, &facts.mesh.domain)

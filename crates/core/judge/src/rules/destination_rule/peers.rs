@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::rules::Facts;
-use crate::rules::accepted::Accepted;
+use crate::rules::peer_modes::PeerModes;
 use crate::rules::workloads::{self, Selectors};
 use meshladder_capture::Kind;
 use meshladder_mesh::host::{covers, specificity};
@@ -16,7 +16,7 @@ use meshladder_text::tree::Node;
 
 /// Which servers a rule is for.
 #[derive(Clone, Copy)]
-pub(super) enum Reach<'m> {
+pub(in crate::rules) enum Reach<'m> {
     /// All Services of the mesh.
     Mesh,
     /// All Services of a namespace.
@@ -28,24 +28,24 @@ pub(super) enum Reach<'m> {
 }
 
 /// A server that takes something else than what a rule has clients send.
-pub(super) struct Clash<'m> {
-    pub(super) rule: &'m Object,
+pub(in crate::rules) struct Clash<'m> {
+    pub(in crate::rules) rule: &'m Object,
     /// What clients send.
-    pub(super) sends: &'m Node,
+    pub(in crate::rules) sends: &'m Node,
     /// What says what the server takes, and the part of it.
-    pub(super) policy: &'m Object,
-    pub(super) takes: &'m Node,
+    pub(in crate::rules) policy: &'m Object,
+    pub(in crate::rules) takes: &'m Node,
     /// Whether the rule is for one Service.
-    pub(super) is_narrow: bool,
+    pub(in crate::rules) is_narrow: bool,
 }
 
 /// `trafficPolicy.tls.mode`
-pub(super) fn tls_mode(rule: &Object) -> Option<&Node> {
+pub(in crate::rules) fn tls_mode(rule: &Object) -> Option<&Node> {
     rule.spec_at(["trafficPolicy", "tls", "mode"])
 }
 
 /// Which servers a rule is for.
-pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Object) -> Reach<'m> {
+pub(in crate::rules) fn reach<'m>(facts: &Facts<'m>, rule: &'m Object) -> Reach<'m> {
     let host = host_of(rule);
     let domain = &facts.mesh.domain;
     if host.starts_with('*') && covers(host, &format!("*.svc.{}", domain.name())) {
@@ -64,7 +64,11 @@ pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Object) -> Reach<'m> {
 }
 
 /// The rules that have clients send one of these, where the server accepts this alone.
-pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], accepted: MutualTls) -> Vec<Clash<'m>> {
+pub(in crate::rules) fn clashes<'m>(
+    facts: &Facts<'m>,
+    sent: &[&str],
+    accepted: MutualTls,
+) -> Vec<Clash<'m>> {
     let policies = facts.mesh.objects.of_kind(Kind::PeerAuthentication);
     if policies.is_empty() {
         return Vec::new();
@@ -114,7 +118,7 @@ pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], accepted: MutualTls)
 /// What stands behind Services.
 struct Servers<'f, 'm> {
     facts: &'f Facts<'m>,
-    accepted: Accepted<'m>,
+    accepted: PeerModes<'m>,
     /// A workload in the mesh, by the Service that selects it.
     behind: BTreeMap<&'m ObjectRef, Template<'m>>,
 }
@@ -143,7 +147,7 @@ impl<'f, 'm> Servers<'f, 'm> {
         let behind = chosen.into_iter().flat_map(of_service).collect();
         Self {
             facts,
-            accepted: Accepted::of(facts),
+            accepted: PeerModes::of(facts),
             behind,
         }
     }

@@ -1,13 +1,15 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0720",
@@ -20,19 +22,26 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::Pod, Kind::Sidecar]),
     explains: &["ML07", "ML10"],
     docs: include_str!("service_entry_shadows_service.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let client = case.and_then(|case| met::client_scope(facts, case));
+    let client = case.and_then(|case| called_service::client_scope(facts, case));
     if case.is_some() && client.is_none() {
         return;
     }
     let asked_hosts: Option<Vec<String>> = case.map(|case| {
-        met::services(facts, Some(case))
+        called_service::services(facts, Some(case))
             .iter()
-            .map(|met| met.host(facts))
+            .map(|called| called.host(facts))
             .collect()
     });
     for entry in mesh.objects.of_kind(Kind::ServiceEntry) {
@@ -90,7 +99,7 @@ fn shadowed(
     );
     finding.see(Evidence::of(
         service,
-        met::selector(service).unwrap_or(&service.node),
+        called_service::selector(service).unwrap_or(&service.node),
         "the Service that is shadowed",
     ));
     // Some do it on purpose, as in a migration; nobody suffers then, unless other pods answer in
@@ -107,7 +116,7 @@ fn shadowed(
         finding.severity(Severity::Warning);
     }
     finding.hits(service.id.clone());
-    match case.and_then(|case| met::client_pod(facts, case)) {
+    match case.and_then(|case| called_service::client_pod(facts, case)) {
         Some(client) => _ = finding.hits(client.id.clone()),
         None => clients
             .into_iter()

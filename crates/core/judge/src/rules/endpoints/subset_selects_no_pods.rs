@@ -1,14 +1,16 @@
 //! See the page beside this file.
 
-use super::met::{self, Met};
+use super::called_service::{self, CalledService};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector;
 use meshladder_mesh::traffic::destinations;
 use meshladder_mesh::{Object, ObjectRef, PodFacts, ServiceFacts};
 use meshladder_text::tree::{Member, Node};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0701",
@@ -28,10 +30,17 @@ pub(super) static RULE: Rule = Rule {
     ]),
     explains: &["ML10"],
     docs: include_str!("subset_selects_no_pods.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let host = rule
             .spec_at(["host"])
@@ -91,8 +100,8 @@ fn subset_of(
     let message = format!(
         "subset {name} of {} wants pods labelled {}, and none of the {} of Service {}/{} is",
         rule.id,
-        met::labels_in_words(labels),
-        met::count(pods.len(), "pod"),
+        called_service::labels_in_words(labels),
+        called_service::count(pods.len(), "pod"),
         service.namespace,
         service.name
     );
@@ -136,12 +145,12 @@ fn subset_of(
 
 fn is_made_by_workload(facts: &Facts<'_>, service: &ServiceFacts, labels: &Node) -> bool {
     let stored = facts.mesh.service(&service.namespace, &service.name);
-    let met = stored.map(|service| Met {
+    let called = stored.map(|service| CalledService {
         service,
         port: None,
         subset: String::new(),
     });
-    met.is_some_and(|met| !met.workloads(facts.mesh, Some(labels)).is_empty())
+    called.is_some_and(|called| !called.workloads(facts.mesh, Some(labels)).is_empty())
 }
 
 fn is_used(facts: &Facts<'_>, service: &ServiceFacts, subset: &str) -> bool {

@@ -2,11 +2,13 @@
 
 use super::container::{self, PROXY};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Check, Facts, Rule, Sink};
+use crate::rules::{Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
+
+mod objects;
 
 /// The proxy's own traffic is not redirected to the proxy, and it is told by its user.
 const UID: &str = "1337";
@@ -27,10 +29,17 @@ pub(super) static RULE: Rule = Rule {
     ]),
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("app_runs_as_proxy_user.md"),
-    check: Check::Mesh(check),
+    check: Check::Wide(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, out: &mut Sink) {
     let mut told = Vec::new();
     for (pod, stored) in container::enrolled(facts) {
         out.examined();

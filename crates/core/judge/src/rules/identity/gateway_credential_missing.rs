@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Op, Risk, Rung, Severity};
-use crate::rules::endpoints::met;
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::endpoints::called_service;
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Inputs, Need};
 use meshladder_mesh::gateways::{Server, servers};
@@ -14,10 +14,12 @@ use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
 use meshladder_text::tree::Node;
 
+mod objects;
+
 pub(super) static RULE: Rule = Rule {
     code: "ML0801",
     name: "gateway-credential-missing",
-    aka: &["IST0161"],
+    aka: &["IST0101", "IST0161"],
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "every Gateway's credentialName is a complete Secret in the namespace of the gateway's pods",
@@ -25,10 +27,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::Secret, Kind::Service]),
     explains: &["ML08", "ML04"],
     docs: include_str!("gateway_credential_missing.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     for gateway in mesh.objects.of_kind(Kind::Gateway).iter() {
         let pods = mesh.gateway_pods(gateway);
@@ -210,7 +219,8 @@ fn tell(
 
 /// Whether a request to a gateway from outside is decrypted by this server.
 fn is_met(facts: &Facts<'_>, case: &Case<'_>, server: Server<'_>) -> bool {
-    let Some(pod) = met::client_pod(facts, case).filter(|_| case.call.to.scheme == Scheme::Https)
+    let Some(pod) =
+        called_service::client_pod(facts, case).filter(|_| case.call.to.scheme == Scheme::Https)
     else {
         return false;
     };

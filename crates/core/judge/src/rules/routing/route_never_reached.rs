@@ -4,7 +4,7 @@ use super::action::Action;
 use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, is_catch_all, shadow, shadowing};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::servers;
@@ -13,10 +13,12 @@ use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::Tri;
 use meshladder_text::tree::{Node, Value};
 
+mod objects;
+
 pub(super) static RULE: Rule = Rule {
     code: "ML0607",
     name: "route-never-reached",
-    aka: &["IST0130", "IST0131"],
+    aka: &["IST0130"],
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every route of a VirtualService can be reached",
@@ -24,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
     uses: effect::USES,
     explains: &[],
     docs: include_str!("route_never_reached.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
 /// A route that is never reached, and the one that takes its requests.
@@ -35,7 +37,14 @@ struct Shadowed<'m> {
     earlier: usize,
 }
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let Some(case) = case else {
         for service in mesh.objects.of_kind(Kind::VirtualService) {

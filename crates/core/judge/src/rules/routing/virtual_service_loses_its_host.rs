@@ -2,12 +2,14 @@
 
 use super::effect;
 use crate::finding::{Finding, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::{Node, Value};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0605",
@@ -20,10 +22,17 @@ pub(super) static RULE: Rule = Rule {
     uses: effect::USES,
     explains: &[],
     docs: include_str!("virtual_service_loses_its_host.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     out.examined += facts.mesh.objects.of_kind(Kind::VirtualService).len();
     for lost in effect::lost_at(facts, case, StepKind::NotShadowed) {
         let Some(step) = lost.at() else { continue };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::drift::{self, Drift};
 use super::link::{self, Link};
-use crate::finding::{Confidence, Evidence, Finding, Fix, Op, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Fix, MissingFact, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -81,10 +81,10 @@ pub(super) fn blocked<'f>(facts: &Facts<'f>, link: &Link<'f>) -> Option<Vec<Bloc
 }
 
 /// What is missing to know whether a policy stands between a proxy and istiod.
-pub(super) fn undecided(facts: &Facts<'_>, link: &Link<'_>) -> Option<String> {
+pub(super) fn undecided(facts: &Facts<'_>, link: &Link<'_>) -> Option<MissingFact> {
     let unknown = |passage| {
         if let Passage::Unknown(fact, _) = passage {
-            Some(fact)
+            Some(MissingFact::Other(fact))
         } else {
             None
         }

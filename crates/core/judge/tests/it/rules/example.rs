@@ -5,7 +5,7 @@
 //! 503/UH"` asks about a request. Its walk is that of the dumps among the documents, or what
 //! `end="no-endpoints 503 UH no_healthy_upstream"` says, with `by=`, `cluster=`, `route=` and
 //! `proxy=` where a rule looks at them. `clusters=west` says that the documents `west/…` are
-//! another cluster's.
+//! another cluster's. `objects` asks a rule that `analyze` and `check` share as `analyze` does.
 //!
 //! Every example that fires marks where the rule's first evidence stands: with `# ^ CODE` below the
 //! line or behind it, or with `whole=DOCUMENT` where the evidence is a document as a whole.
@@ -13,14 +13,15 @@
 use std::collections::BTreeSet;
 
 use meshladder_capture::Kind;
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part, Snapshot};
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part, ProxyRef, Snapshot};
 use meshladder_judge::finding::Spot;
 use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
 use meshladder_judge::rules::{Rule, Symptom};
 use meshladder_mesh::{Beside, Mesh, probe};
+use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::request::Claims;
-use meshladder_sim::trace::{Branch, End, EndKind, Hop, Trace};
+use meshladder_sim::trace::{Branch, End, EndKind, Hop, HopDirection, Trace};
 use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
@@ -168,10 +169,14 @@ impl Example {
         marked
     }
 
-    /// Rules of objects are run as `analyze` runs them on files.
+    /// Whether it is run as `analyze` runs a rule on files.
+    pub(super) fn is_of_objects(&self, rule: &Rule) -> bool {
+        !rule.is_of_traffic() || self.info.split(' ').any(|word| word == "objects")
+    }
+
     fn report(&self, rule: &Rule) -> Report {
         let snapshot = self.snapshot();
-        if rule.is_of_objects() {
+        if self.is_of_objects(rule) {
             let clusters = attribute(&self.info, "clusters");
             let clusters = clusters
                 .iter()
@@ -251,17 +256,25 @@ impl Example {
             .collect();
         told.by = attribute(&self.info, "by");
         let cluster = attribute(&self.info, "cluster");
-        let proxy = attribute(&self.info, "proxy").unwrap_or_else(|| match &call.from {
-            Caller::Pod { namespace, name } => format!("{namespace}/{name}"),
-            _ => String::new(),
-        });
+        let named = attribute(&self.info, "proxy");
+        let (namespace, pod) = match (&named, &call.from) {
+            (Some(name), _) => name.split_once('/').unwrap_or_default(),
+            (None, Caller::Pod { namespace, name }) => (namespace.as_str(), name.as_str()),
+            (None, _) => ("", ""),
+        };
         let hop = Hop {
-            proxy,
-            direction: if call.from == Caller::Outside {
-                "gateway"
-            } else {
-                "outbound"
+            proxy: ProxyRef {
+                source: String::new(),
+                namespace: namespace.to_owned(),
+                pod: pod.to_owned(),
             },
+            direction: if call.from == Caller::Outside {
+                HopDirection::Gateway
+            } else {
+                HopDirection::Outbound
+            },
+            // What a mesh does unless it is told otherwise.
+            tls: TlsMode::Istio,
             route: attribute(&self.info, "route"),
             clusters: cluster.iter().map(|name| (name.clone(), None)).collect(),
             ..Hop::default()
