@@ -72,7 +72,8 @@ impl UrlServer {
             let mark = if number == 0 { '?' } else { '&' };
             target.push_str(&format!("{mark}{name}={}", escaped(value)));
         }
-        match runtime::wait(timeout(self.timeout, self.exchange(&target))) {
+        // A timer belongs to the runtime, so it is made inside.
+        match runtime::wait(async { timeout(self.timeout, self.exchange(&target)).await }) {
             Ok(answer) => answer,
             Err(_) => Err(self.late()),
         }
