@@ -18,7 +18,7 @@ pub use error::AskError;
 
 /// How to be let in.
 #[derive(Clone, Debug, Default)]
-pub struct Access {
+pub struct Credentials {
     /// Headers, as `name: value`.
     pub headers: Vec<String>,
     /// A file that holds a bearer token.
@@ -44,8 +44,8 @@ pub struct Client {
 /// How the server is reached.
 #[derive(Debug)]
 enum Transport {
-    Url(Box<url::Server>),
-    Service(Box<service::Server>),
+    Url(Box<url::UrlServer>),
+    Service(Box<service::ServiceServer>),
 }
 
 impl Client {
@@ -54,9 +54,9 @@ impl Client {
     ///
     /// # Errors
     /// When the URL, or a file that `access` names, cannot be used. Nothing is sent yet.
-    pub fn at(url: &str, access: &Access) -> Result<Self, AskError> {
+    pub fn at(url: &str, access: &Credentials) -> Result<Self, AskError> {
         Ok(Self {
-            transport: Transport::Url(Box::new(url::Server::new(url, access)?)),
+            transport: Transport::Url(Box::new(url::UrlServer::new(url, access)?)),
         })
     }
 
@@ -67,10 +67,12 @@ impl Client {
     pub fn through(
         session: Session,
         place: &PrometheusService,
-        access: &Access,
+        access: &Credentials,
     ) -> Result<Self, AskError> {
         Ok(Self {
-            transport: Transport::Service(Box::new(service::Server::new(session, place, access)?)),
+            transport: Transport::Service(Box::new(service::ServiceServer::new(
+                session, place, access,
+            )?)),
         })
     }
 

@@ -7,13 +7,13 @@ use meshladder_judge::prometheus::place::PrometheusService;
 use serde_json::Value;
 
 use super::url::{self, MOST_BYTES};
-use super::{Access, AskError};
+use super::{AskError, Credentials};
 use crate::live::Session;
 use crate::live::lack::Lack;
 use crate::live::list::escaped;
 
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct ServiceServer {
     session: Session,
     shown: String,
     namespace: String,
@@ -23,11 +23,11 @@ pub(super) struct Server {
     timeout: Duration,
 }
 
-impl Server {
+impl ServiceServer {
     pub(super) fn new(
         session: Session,
         place: &PrometheusService,
-        access: &Access,
+        access: &Credentials,
     ) -> Result<Self, AskError> {
         let shown = place.to_string();
         let is_for_urls = [&access.token, &access.cacert, &access.cert, &access.key]

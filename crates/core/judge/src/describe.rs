@@ -1,7 +1,7 @@
 //! One screen about one thing: what the objects, istiod and the proxies say of a pod, a Service, a
 //! VirtualService or a Gateway, and what is wrong with it.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Subject};
 use crate::fleet::Fleet;
 use crate::report::Report;
 use meshladder_capture::snapshot::Snapshot;
@@ -43,7 +43,7 @@ pub struct Fact {
     /// What there is to say, without a full stop.
     pub says: String,
     /// The object that says so.
-    pub by: Option<ObjectRef>,
+    pub by: Option<Subject>,
 }
 
 /// What is looked at.
@@ -105,7 +105,11 @@ fn findings(report: &Report, object: &ObjectRef) -> DescriptionSection {
             ", follows from another"
         };
         let about = format!("{} {}{follows}", finding.code, finding.severity.word());
-        section.add(about, &finding.message, Some(&finding.subject));
+        section.facts.push(Fact {
+            about,
+            says: finding.message.clone(),
+            by: Some(finding.subject.clone()),
+        });
     }
     if section.facts.is_empty() {
         section.add(
@@ -132,7 +136,7 @@ impl DescriptionSection {
         self.facts.push(Fact {
             about: about.into(),
             says: says.into(),
-            by: by.cloned(),
+            by: by.cloned().map(Subject::from),
         });
     }
 

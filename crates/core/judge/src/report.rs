@@ -1,6 +1,6 @@
 //! What the ladder hands to renderers.
 
-use crate::finding::{Evidence, Finding, Rung, Severity, Spot};
+use crate::finding::{Evidence, Finding, MissingFact, Rung, Severity, Spot};
 use crate::rules::Symptom;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_mesh::ObjectRef;
@@ -33,7 +33,7 @@ pub struct Report {
     /// What was needed, and how much of it there was.
     pub coverage: Vec<(Need, Coverage)>,
     /// Facts that were missing and could change the answer.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<MissingFact>,
 }
 
 /// What a report answers.
@@ -97,7 +97,7 @@ pub enum Outcome {
     /// A finding at warning or above.
     Failed,
     /// A fact was missing, and why.
-    Skipped(String),
+    Skipped(MissingFact),
     /// There was nothing to look at.
     Nothing,
 }

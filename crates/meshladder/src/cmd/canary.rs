@@ -54,7 +54,7 @@ fn one(global: &Global, args: &Canary) -> Outcome {
         // Before a cluster is read for nothing.
         client(global, &args.server, None)?;
     }
-    let Known {
+    let CanarySetup {
         namespace,
         split,
         port,
@@ -102,7 +102,7 @@ fn one(global: &Global, args: &Canary) -> Outcome {
 }
 
 /// What is known before Prometheus is asked.
-struct Known {
+struct CanarySetup {
     namespace: String,
     split: Split,
     /// The service's first port, where the source has it.
@@ -112,7 +112,7 @@ struct Known {
 }
 
 /// The weights: those given, those of the source, or those of the cluster.
-fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
+fn known(global: &Global, args: &Canary) -> Result<CanarySetup, Failure> {
     let given = args
         .weights
         .as_deref()
@@ -151,7 +151,7 @@ fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
             by: String::new(),
             notes: Vec::new(),
         };
-        return Ok(Known {
+        return Ok(CanarySetup {
             namespace,
             split,
             port,
@@ -168,7 +168,7 @@ fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
             .unwrap_or_default();
         Failure::new(USAGE, format!("cannot tell the weights: {why}{unread}")).hint(hint)
     })?;
-    Ok(Known {
+    Ok(CanarySetup {
         namespace,
         split,
         port,

@@ -25,14 +25,14 @@ mod live;
 mod pipeline;
 mod why;
 
-use input::Input;
+use input::LogInput;
 use live::Live;
 
 /// Something failed.
 const FAILED: u8 = 1;
 
 /// A bundle behind the logs.
-struct Behind {
+struct BundleContext {
     snapshot: Snapshot,
     mesh: Mesh,
 }
@@ -89,8 +89,8 @@ fn on_cluster(global: &Global, args: &Logs) -> Outcome {
 fn judge(
     global: &Global,
     args: &Logs,
-    behind: Option<Behind>,
-    inputs: &[Input],
+    behind: Option<BundleContext>,
+    inputs: &[LogInput],
     live: Option<Live>,
 ) -> Outcome {
     let filter = filter::of(
@@ -113,18 +113,22 @@ fn judge(
     Ok(if unread { UNREADABLE } else { code })
 }
 
-fn behind(global: &Global) -> Result<Option<Behind>, Failure> {
+fn behind(global: &Global) -> Result<Option<BundleContext>, Failure> {
     if global.source.is_empty() {
         return Ok(None);
     }
     let snapshot = source::named(global, None, USAGE)?;
     let mesh = Mesh::build(&snapshot);
-    Ok(Some(Behind { snapshot, mesh }))
+    Ok(Some(BundleContext { snapshot, mesh }))
 }
 
 /// Those on the command line, then what the proxy that wrote a log says, then what others and the
 /// mesh say.
-fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<LogFormats, Failure> {
+fn formats(
+    args: &Logs,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
+) -> Result<LogFormats, Failure> {
     let given = args.format.iter().map(|text| LogFormat::compile(text));
     let given = given
         .collect::<Result<Vec<_>, _>>()
@@ -146,8 +150,8 @@ fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<Log
 
 fn print_lines(
     args: &Logs,
-    inputs: &[Input],
-    behind: Option<&Behind>,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
     formats: &LogFormats,
     filter: &LineFilter,
 ) -> Outcome {
@@ -172,7 +176,7 @@ fn print_event(
     out: &mut impl Write,
     args: &Logs,
     lines: bool,
-    inputs: &[Input],
+    inputs: &[LogInput],
     event: &Event<'_>,
 ) -> io::Result<()> {
     match *event {
@@ -203,8 +207,8 @@ fn print_event(
 fn tell(
     global: &Global,
     args: &Logs,
-    inputs: &[Input],
-    behind: Option<Behind>,
+    inputs: &[LogInput],
+    behind: Option<BundleContext>,
     stats: Stats,
     live: Option<Live>,
 ) -> Outcome {

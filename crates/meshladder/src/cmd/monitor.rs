@@ -51,7 +51,7 @@ fn install(global: &Global, args: &Install) -> Outcome {
     Ok(0)
 }
 
-/// The same that `rbac --for monitor` prints.
+/// A right as the manifests say it; `rbac --for monitor` prints it too.
 fn right(right: Right) -> manifests::InstallRight {
     let Right {
         group,

@@ -3,13 +3,13 @@
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_collect::live::{Purpose, Session, Wish};
-use meshladder_collect::prometheus::{Access, AskError, Client};
+use meshladder_collect::prometheus::{AskError, Client, Credentials};
 use meshladder_judge::prometheus::answer::PrometheusAnswer;
 use meshladder_judge::prometheus::place::{self, PrometheusService, ServiceAddress};
 use meshladder_mesh::Mesh;
 
 use super::live;
-use crate::args::prometheus::Server;
+use crate::args::prometheus::PrometheusFlags;
 use crate::args::{Global, TextOrJson};
 use crate::exit::{Failure, INTERRUPTED, NOT_ALLOWED, Outcome, UNREADABLE, USAGE};
 use crate::out;
@@ -21,7 +21,7 @@ const AUTO: &str = "auto";
 /// taken for it.
 pub(super) fn client(
     global: &Global,
-    server: &Server,
+    server: &PrometheusFlags,
     session: Option<Session>,
 ) -> Result<Client, Failure> {
     let hint = "name it with --prometheus URL, such as http://127.0.0.1:9090, or --prometheus auto to look in the cluster";
@@ -29,7 +29,7 @@ pub(super) fn client(
         .prometheus
         .as_deref()
         .ok_or_else(|| Failure::new(USAGE, "which Prometheus?").hint(hint))?;
-    let access = Access {
+    let access = Credentials {
         headers: server.headers.clone(),
         token: server.bearer_token_file.clone(),
         tenant: server.tenant.clone(),
@@ -55,7 +55,7 @@ pub(super) fn client(
 /// counts.
 pub(super) fn in_each_context(
     global: &Global,
-    server: &Server,
+    server: &PrometheusFlags,
     output: TextOrJson,
     run: impl Fn(&Global) -> Outcome,
 ) -> Outcome {

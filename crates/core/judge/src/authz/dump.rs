@@ -4,11 +4,12 @@ use super::objects::AuthzObjects;
 use super::{AuthzDecision, AuthzVerdict, CallerAnswer, Checker, DecidingRule, PolicyServer, Who};
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_mesh::Mesh;
+use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::rbac;
 use meshladder_sim::state;
-use meshladder_sim::trace::{End, EndKind, Hop, Trace};
+use meshladder_sim::trace::{End, EndKind, Hop, HopDirection, Trace};
 use meshladder_sim::walk::{self, Call, Caller};
-use meshladder_sim::{MatchCandidate, Tri};
+use meshladder_sim::{CandidateName, MatchCandidate, Tri};
 
 /// The decision, and how it was come by.
 pub(super) struct ByDump {
@@ -40,10 +41,9 @@ pub(super) fn decide(
         let trace = walk::trace(snapshot, mesh, call, true);
         if let Some(decision) = reader.hop_of(&trace, proxy, mesh) {
             // A gateway that is itself the server tells nothing of how it is called.
-            let is_plain = trace
-                .hops
-                .first()
-                .is_some_and(|hop| hop.direction == "outbound" && hop.tls == "none");
+            let is_plain = trace.hops.first().is_some_and(|hop| {
+                hop.direction == HopDirection::Outbound && hop.tls == TlsMode::None
+            });
             return Some(ByDump {
                 decision,
                 is_plain,
@@ -118,7 +118,7 @@ fn policies(hop: &Hop) -> impl Iterator<Item = &MatchCandidate> {
     hop.steps
         .iter()
         .flat_map(|step| &step.considered)
-        .filter(|considered| considered.what.starts_with("policy "))
+        .filter(|candidate| matches!(candidate.what, CandidateName::Policy { .. }))
 }
 
 /// Reads what policies decided out of a walk.
@@ -131,22 +131,17 @@ impl WalkReader<'_> {
     /// The server's part in a walk that began at the caller; none when the walk does not come
     /// there.
     fn hop_of(&self, trace: &Trace, server: &ProxyRef, mesh: &Mesh) -> Option<AuthzDecision> {
-        let name = format!("{}/{}", server.namespace, server.pod);
-        let hop = trace
-            .hops
-            .iter()
-            .find(|hop| hop.direction != "outbound" && hop.proxy == name)?;
-        let pod = mesh.pod(&server.namespace, &server.pod);
-        let leads = |endpoint: &String| {
-            let address = endpoint
-                .rsplit_once(':')
-                .and_then(|(address, _)| address.trim_matches(['[', ']']).parse().ok());
-            address.is_some_and(|address| pod.is_some_and(|pod| pod.ips.contains(&address)))
+        let is_server = |hop: &&Hop| {
+            hop.direction != HopDirection::Outbound
+                && hop.proxy.is_of(&server.namespace, &server.pod)
         };
+        let hop = trace.hops.iter().find(is_server)?;
+        let pod = mesh.pod(&server.namespace, &server.pod);
+        let leads = |(address, _)| pod.is_some_and(|pod| pod.ips.contains(&address));
         let branch = trace
             .branches
             .iter()
-            .find(|branch| branch.endpoint.as_ref().is_some_and(leads));
+            .find(|branch| branch.endpoint.is_some_and(leads));
         Some(self.read(
             branch.map_or(&trace.outcome, |branch| &branch.end),
             Some(hop),
@@ -179,9 +174,10 @@ impl WalkReader<'_> {
         let allowed_by = || {
             let matched =
                 hop.and_then(|hop| policies(hop).filter(|p| p.matched == Tri::Yes).last());
-            matched
-                .and_then(|policy| policy.what.strip_prefix("policy "))
-                .map(str::to_owned)
+            match &matched?.what {
+                CandidateName::Policy { name, .. } => Some(name.clone()),
+                CandidateName::Other(_) => None,
+            }
         };
         let policy = match verdict {
             AuthzVerdict::Deny => rbac::policy_in(&end.details).map(str::to_owned),

@@ -176,7 +176,7 @@ impl<'t> FrameMark<'t> {
 }
 
 fn repair(out: &mut String, fix: &Fix, bar: &str) -> std::fmt::Result {
-    let note = match (&fix.change, &fix.unchecked) {
+    let note = match (&fix.change, fix.why_untried()) {
         (Some(_), None) => " (tried: it goes away)",
         _ => "",
     };

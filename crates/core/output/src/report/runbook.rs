@@ -145,12 +145,13 @@ fn repair(out: &mut String, finding: &Finding) -> std::fmt::Result {
             finding.code
         );
     }
-    let is_object = !finding.subject.name.is_empty();
-    if is_object && finding.fixes.iter().any(|fix| fix.kind == FixKind::Patch) {
+    if let Some(object) = finding.subject.object()
+        && finding.fixes.iter().any(|fix| fix.kind == FixKind::Patch)
+    {
         writeln!(
             out,
             "Keep what is there:\n\n```sh\n{} > before.yaml\n```\n",
-            get(&finding.subject)
+            get(object)
         )?;
     }
     for fix in fixes {
@@ -164,7 +165,7 @@ fn repair(out: &mut String, finding: &Finding) -> std::fmt::Result {
 
 fn roll_back(out: &mut String, finding: &Finding) -> std::fmt::Result {
     writeln!(out, "\n### Roll back\n")?;
-    if !finding.subject.name.is_empty()
+    if finding.subject.object().is_some()
         && finding.fixes.iter().any(|fix| fix.kind == FixKind::Patch)
     {
         return writeln!(out, "```sh\nkubectl apply -f before.yaml\n```");

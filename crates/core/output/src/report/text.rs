@@ -134,7 +134,7 @@ fn repair(out: &mut String, fix: &Fix, paint: Paint) -> std::fmt::Result {
     if fix.kind == FixKind::Advice {
         return writeln!(out, "  {} {}", paint.bold("fix:"), fix.text);
     }
-    let note = match (&fix.change, &fix.unchecked) {
+    let note = match (&fix.change, fix.why_untried()) {
         (Some(_), None) => ", tried on the objects: the cause goes away".to_owned(),
         (_, Some(why)) => format!(", not tried: {why}"),
         (None, None) => String::new(),

@@ -89,7 +89,7 @@ impl<'a> From<&'a End> for EndJson<'a> {
 struct BranchJson<'a> {
     weight: Option<f64>,
     cluster: Option<&'a str>,
-    endpoint: Option<&'a str>,
+    endpoint: Option<String>,
     #[serde(flatten)]
     end: EndJson<'a>,
 }
@@ -99,7 +99,7 @@ impl<'a> From<&'a Branch> for BranchJson<'a> {
         Self {
             weight: branch.weight.map(super::millionths),
             cluster: branch.cluster.as_deref(),
-            endpoint: branch.endpoint.as_deref(),
+            endpoint: branch.endpoint.map(|(ip, port)| format!("{ip}:{port}")),
             end: EndJson::from(&branch.end),
         }
     }
@@ -108,7 +108,7 @@ impl<'a> From<&'a Branch> for BranchJson<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HopJson<'a> {
-    proxy: &'a str,
+    proxy: String,
     direction: &'static str,
     listener: Option<&'a str>,
     filter_chain: Option<&'a str>,
@@ -148,7 +148,7 @@ impl<'a> HopJson<'a> {
         for endpoint in &hop.endpoints {
             endpoints.push(EndpointJson {
                 address: &endpoint.address,
-                health: &endpoint.health,
+                health: endpoint.health.word(),
                 cluster: &endpoint.cluster,
             });
         }
@@ -157,8 +157,8 @@ impl<'a> HopJson<'a> {
             steps.push(StepJson::new(step, documents));
         }
         Self {
-            proxy: &hop.proxy,
-            direction: hop.direction,
+            proxy: hop.proxy.namespaced_name(),
+            direction: hop.direction.word(),
             listener: hop.listener.as_deref(),
             filter_chain: hop.filter_chain.as_deref(),
             route_config: hop.route_config.as_deref(),
@@ -166,7 +166,7 @@ impl<'a> HopJson<'a> {
             route: hop.route.as_deref(),
             clusters,
             endpoints,
-            tls: hop.tls,
+            tls: hop.tls.word(),
             log: LogJson::from(&hop.log),
             steps,
         }
@@ -210,7 +210,7 @@ impl<'a> StepJson<'a> {
             evidence.push(documents.place(at));
         }
         Self {
-            stage: step.stage,
+            stage: step.stage.word(),
             chosen: &step.chosen,
             object: step.object.as_deref(),
             considered: step.considered.iter().map(CandidateJson::from).collect(),
@@ -221,7 +221,7 @@ impl<'a> StepJson<'a> {
 
 #[derive(Serialize)]
 struct CandidateJson<'a> {
-    what: &'a str,
+    what: String,
     matched: &'static str,
     why: &'a str,
 }
@@ -229,7 +229,7 @@ struct CandidateJson<'a> {
 impl<'a> From<&'a MatchCandidate> for CandidateJson<'a> {
     fn from(candidate: &'a MatchCandidate) -> Self {
         Self {
-            what: &candidate.what,
+            what: candidate.what.to_string(),
             matched: candidate.matched.word(),
             why: &candidate.why,
         }

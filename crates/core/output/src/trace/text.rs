@@ -25,7 +25,12 @@ pub fn to_text(trace: &Trace, call: &str, paint: Paint) -> String {
 }
 
 fn write_hop(out: &mut String, hop: &Hop, paint: Paint) {
-    let _ = writeln!(out, "\n{} ({})", hop.proxy, hop.direction);
+    let _ = writeln!(
+        out,
+        "\n{} ({})",
+        hop.proxy.namespaced_name(),
+        hop.direction.word()
+    );
     for step in &hop.steps {
         write_step(out, step, paint);
     }
@@ -52,7 +57,7 @@ fn write_step(out: &mut String, step: &Step, paint: Paint) {
     let _ = writeln!(
         out,
         "  {:<14}{}{object}",
-        step.stage,
+        step.stage.word(),
         paint.bold(&step.chosen)
     );
     if !paint.verbose {
@@ -106,7 +111,8 @@ fn write_branch(out: &mut String, branch: &Branch) {
     let share = branch.weight.map_or("    ?".to_owned(), |weight| {
         format!("{:4.0} %", weight * 100.0)
     });
-    let way = [branch.cluster.as_deref(), branch.endpoint.as_deref()]
+    let endpoint = branch.endpoint.map(|(ip, port)| format!("{ip}:{port}"));
+    let way = [branch.cluster.as_deref(), endpoint.as_deref()]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()

@@ -5,8 +5,8 @@ use meshladder_judge::logs::{Asking, LineGroup, LogCause, LogSide, LogSummary, c
 use meshladder_judge::report::Report;
 use meshladder_sim::walk::Call;
 
-use super::Behind;
-use super::input::Input;
+use super::BundleContext;
+use super::input::LogInput;
 use crate::args::Global;
 use crate::cmd::ladder::climb;
 
@@ -16,8 +16,8 @@ const MOST: usize = 5;
 /// Of each cause the command that asks `why`.
 pub(super) fn commands(
     summary: &LogSummary,
-    inputs: &[Input],
-    behind: Option<&Behind>,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
     global: &Global,
 ) -> Vec<Option<String>> {
     let source = global
@@ -37,8 +37,8 @@ pub(super) fn commands(
 /// What `why` says of the first causes.
 pub(super) fn ask(
     summary: &LogSummary,
-    inputs: &[Input],
-    behind: &Behind,
+    inputs: &[LogInput],
+    behind: &BundleContext,
     most: usize,
 ) -> Vec<(usize, Report)> {
     let causes = summary.causes.iter().enumerate().take(most.min(MOST));
@@ -61,8 +61,8 @@ pub(super) fn ask(
 /// What `why` is asked of the first causes.
 pub(super) fn calls(
     summary: &LogSummary,
-    inputs: &[Input],
-    behind: &Behind,
+    inputs: &[LogInput],
+    behind: &BundleContext,
     most: usize,
 ) -> Vec<Call> {
     let causes = summary.causes.iter().take(most.min(MOST));
@@ -71,7 +71,7 @@ pub(super) fn calls(
         .collect()
 }
 
-fn asking(group: &LineGroup, inputs: &[Input], behind: &Behind) -> Option<Asking> {
+fn asking(group: &LineGroup, inputs: &[LogInput], behind: &BundleContext) -> Option<Asking> {
     let source = group.examples.first().map(|example| example.source)?;
     call(group, &inputs.get(source)?.document(), &behind.mesh)
 }

@@ -66,19 +66,19 @@ pub(super) fn run(global: &Global, args: &Serve) -> Outcome {
     Ok(0)
 }
 
-fn answer(path: &str, state: &RwLock<State>, most: usize) -> http::Answer {
+fn answer(path: &str, state: &RwLock<State>, most: usize) -> http::HttpAnswer {
     let state = held(state.read());
     match path {
-        "/metrics" => http::Answer::metrics(exporter::text(
+        "/metrics" => http::HttpAnswer::metrics(exporter::text(
             state.reading,
             env!("CARGO_PKG_VERSION"),
             &state.families,
             most,
         )),
-        "/healthz" if state.reading.is_up => http::Answer::text(200, "ok\n"),
-        "/healthz" => http::Answer::text(503, "what is watched cannot be read\n"),
-        "/" => http::Answer::text(200, "meshladder: see /metrics and /healthz\n"),
-        _ => http::Answer::text(404, "see /metrics and /healthz\n"),
+        "/healthz" if state.reading.is_up => http::HttpAnswer::text(200, "ok\n"),
+        "/healthz" => http::HttpAnswer::text(503, "what is watched cannot be read\n"),
+        "/" => http::HttpAnswer::text(200, "meshladder: see /metrics and /healthz\n"),
+        _ => http::HttpAnswer::text(404, "see /metrics and /healthz\n"),
     }
 }
 

@@ -11,7 +11,7 @@ use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_capture::snapshot::{Coverage, Need, ProxyRef, Snapshot};
-use meshladder_judge::fleet::{Documents, Fleet, Proxy};
+use meshladder_judge::fleet::{Fleet, Proxy, ProxyDocuments};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::services::is_ready;
 use meshladder_text::tree::Node;
@@ -53,7 +53,7 @@ pub(super) fn families(snapshot: &Snapshot, mesh: &Mesh) -> Vec<Family> {
     };
     let known = known_addresses(snapshot, mesh);
     for id in with_documents(snapshot) {
-        let documents = Documents::open(snapshot, &id);
+        let documents = ProxyDocuments::open(snapshot, &id, None);
         let proxy = Proxy::new(&documents, mesh.pod(&id.namespace, &id.pod));
         told.visit(&proxy, mesh, known.as_ref());
     }
