@@ -255,5 +255,5 @@ pub(crate) fn analyze(data: &[u8]) {
     let sarif = output::analysis::to_sarif(&report, &BTreeMap::new());
     assert!(json::check(&sarif).is_ok(), "{sarif}");
     assert!(json::check(&output::report::to_json(&report)).is_ok());
-    let _ = output::analysis::to_frames(&report, output::report::Paint::default());
+    let _ = output::analysis::to_frames(&report, output::paint::Paint::default());
 }

@@ -11,7 +11,8 @@ mod json;
 
 pub use json::to_json;
 
-use super::report::{Paint, html_page};
+use crate::html;
+use crate::paint::Paint;
 
 /// How many parts of a change are shown without `-v`, and how long a value may be.
 const PARTS: usize = 6;
@@ -67,13 +68,13 @@ pub fn to_html(diff: &Diff, show_noise: bool) -> String {
         let lines: Vec<String> = block
             .lines
             .iter()
-            .map(|line| format!("<li>{}</li>", super::escape_html(line)))
+            .map(|line| format!("<li>{}</li>", html::escape(line)))
             .collect();
-        let title = super::escape_html(&block.title);
+        let title = html::escape(&block.title);
         writeln!(body, "<h2>{title}</h2>\n<ul>{}</ul>", lines.join("\n"))
             .expect("a String takes everything");
     }
-    html_page(&outline.headline, &body)
+    html::page(&outline.headline, &body)
 }
 
 impl Outline {

@@ -1,10 +1,9 @@
-//! Our own Markdown as HTML: headings, paragraphs, lists, tables, code, links. Not more, since
-//! nobody else's is read.
+//! Markdown: the one place that escapes it, and our own as HTML (headings, paragraphs, lists,
+//! tables, code, links; not more, since nobody else's is read).
 
 use std::fmt::Write;
 
-use super::escape_html;
-use super::report::html_page;
+use crate::html;
 
 /// A page as one self-contained HTML file; its first heading is the title.
 pub fn to_html(markdown: &str) -> String {
@@ -16,7 +15,39 @@ pub fn to_html(markdown: &str) -> String {
         .split_once('\n')
         .filter(|(first, _)| first.starts_with("# "))
         .map_or(markdown, |(_, rest)| rest);
-    html_page(title, &body(rest))
+    html::page(title, &body(rest))
+}
+
+/// A block whose fence is longer than any in the text.
+pub(crate) fn code_block(
+    out: &mut String,
+    language: &str,
+    indent: &str,
+    text: &str,
+) -> std::fmt::Result {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    writeln!(out, "\n{indent}{fence}{language}")?;
+    text.lines()
+        .try_for_each(|line| writeln!(out, "{indent}{line}"))?;
+    writeln!(out, "{indent}{fence}")
+}
+
+/// Text that neither ends a cell nor becomes markup.
+pub(crate) fn cell(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace('*', "\\*")
+        .replace('<', "&lt;")
+        .replace(['\n', '\r'], " ")
+}
+
+/// Text in a code span, also inside a cell.
+pub(crate) fn code(text: &str) -> String {
+    format!("`{}`", text.replace('|', "\\|").replace('`', "'"))
 }
 
 /// The anchor of a heading, as code hosts make it.
@@ -70,7 +101,7 @@ fn step(
         return open(out, block, next);
     }
     if block == MarkdownBlock::Code {
-        writeln!(out, "{}", escape_html(line))?;
+        writeln!(out, "{}", html::escape(line))?;
         return Ok(block);
     }
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
@@ -172,11 +203,11 @@ fn inline(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {
         if at % 2 == 1 {
-            out.extend(["<code>", &escape_html(part), "</code>"]);
+            out.extend(["<code>", &html::escape(part), "</code>"]);
             continue;
         }
         for (at, part) in part.split("**").enumerate() {
-            let part = links(&escape_html(part));
+            let part = links(&html::escape(part));
             let (open, close) = if at % 2 == 1 {
                 ("<strong>", "</strong>")
             } else {

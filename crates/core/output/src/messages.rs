@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::json::to_pretty;
-use crate::report::Paint;
+use crate::paint::{Ink, Paint};
 use crate::yaml;
 use meshladder_judge::finding::Severity;
 use meshladder_judge::report::{Report, ReportEntry};
@@ -20,9 +20,9 @@ pub fn to_log(report: &Report, paint: Paint) -> String {
         let place = place.unwrap_or_default();
         let level = level(told.finding.severity);
         let level = match told.finding.severity {
-            Severity::Error if paint.colour => format!("\x1b[1;31m{level}\x1b[0m"),
-            Severity::Warning if paint.colour => format!("\x1b[33m{level}\x1b[0m"),
-            _ => level.to_owned(),
+            Severity::Error => paint.set(Ink::Error, level),
+            Severity::Warning => paint.set(Ink::Warning, level),
+            Severity::Info => level.to_owned(),
         };
         // A String takes all text.
         let _ = writeln!(

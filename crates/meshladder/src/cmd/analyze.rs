@@ -11,7 +11,8 @@ use meshladder_judge::ladder::{self, Analysis, Choice};
 use meshladder_judge::report::{Report, by_reason};
 use meshladder_judge::rules::{self, Rule};
 use meshladder_mesh::{Mesh, MeshOverrides};
-use meshladder_output::report::{Paint, to_json};
+use meshladder_output::paint::Paint;
+use meshladder_output::report::to_json;
 use meshladder_output::{analysis as render, messages};
 
 use super::{ladder::paint, live, source};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::aka;
-use crate::report::Paint;
+use crate::paint::{Ink, Paint};
 use meshladder_judge::finding::{Evidence, Finding, Fix, FixKind, Severity};
 use meshladder_judge::report::{Citation, Report, ReportEntry};
 
@@ -33,7 +33,7 @@ fn finding(out: &mut String, told: &ReportEntry, paint: Paint) -> std::fmt::Resu
         message,
         ..
     } = &told.finding;
-    let head = paint.set(colour(*severity), &format!("{}[{code}]", severity.word()));
+    let head = paint.set(ink(*severity), &format!("{}[{code}]", severity.word()));
     let aka = Some(aka(&told.finding))
         .filter(|aka| !aka.is_empty())
         .map(|aka| format!(" ({aka})"));
@@ -166,8 +166,12 @@ impl<'t> FrameMark<'t> {
     fn draw(&self, severity: Severity, paint: Paint) -> String {
         let mark = if self.is_main { "^" } else { "-" };
         let text = format!("{} {}", mark.repeat(self.length), self.shows);
-        let colour = if self.is_main { colour(severity) } else { "36" };
-        format!("{:1$}{2}", "", self.column - 1, paint.set(colour, &text))
+        let ink = if self.is_main {
+            ink(severity)
+        } else {
+            Ink::Remark
+        };
+        format!("{:1$}{2}", "", self.column - 1, paint.set(ink, &text))
     }
 }
 
@@ -211,10 +215,10 @@ fn count(report: &Report) -> String {
     counts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn colour(severity: Severity) -> &'static str {
+fn ink(severity: Severity) -> Ink {
     match severity {
-        Severity::Error => "1;31",
-        Severity::Warning => "33",
-        Severity::Info => "36",
+        Severity::Error => Ink::Error,
+        Severity::Warning => Ink::Warning,
+        Severity::Info => Ink::Remark,
     }
 }

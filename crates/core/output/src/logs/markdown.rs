@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::text::headline;
 use super::{LogReport, clock, place, shown, thousands, title};
-use crate::report;
+use crate::{markdown, report};
 use meshladder_judge::logs::{AnswerClass, LineGroup, LogCause};
 
 /// The summary as Markdown.
@@ -49,7 +49,7 @@ fn row(out: &mut String, group: &LineGroup) -> std::fmt::Result {
         if text.is_empty() {
             String::new()
         } else {
-            format!("`{}`", shown(text).replace('|', "\\|").replace('`', "'"))
+            markdown::code(&shown(text))
         }
     };
     writeln!(

@@ -4,35 +4,9 @@
 use std::fmt::Write;
 
 use super::{headline, hit_count};
+use crate::paint::{Ink, Paint};
 use meshladder_judge::finding::{Evidence, Finding, Fix, FixKind, Rung};
 use meshladder_judge::report::{Citation, Outcome, Report, ReportEntry, RungOutcome};
-
-/// How text is set off; nothing carries its meaning by colour alone.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Paint {
-    /// Whether to use colour and bold.
-    pub colour: bool,
-    /// Whether to show everything.
-    pub verbose: bool,
-}
-
-impl Paint {
-    pub(crate) fn set(self, code: &str, text: &str) -> String {
-        if self.colour {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.set("1", text)
-    }
-
-    pub(crate) fn dim(self, text: &str) -> String {
-        self.set("2", text)
-    }
-}
 
 /// How many root causes are told in full without `-v`, and how much of each.
 const CAUSES: usize = 3;
@@ -87,10 +61,10 @@ fn ladder_line(
     paint: Paint,
 ) -> std::fmt::Result {
     let broken = report.broken_rung() == Some(rung.rung);
-    let (mark, colour) = match rung.outcome {
-        Outcome::Passed => ("✓", "32"),
-        Outcome::Failed => ("✗", "31"),
-        Outcome::Skipped(_) | Outcome::Nothing => ("–", "2"),
+    let (mark, ink) = match rung.outcome {
+        Outcome::Passed => ("✓", Ink::Good),
+        Outcome::Failed => ("✗", Ink::Bad),
+        Outcome::Skipped(_) | Outcome::Nothing => ("–", Ink::Dim),
     };
     let note = match &rung.outcome {
         Outcome::Passed => format!("{} looked at", rung.examined),
@@ -103,7 +77,7 @@ fn ladder_line(
     writeln!(
         out,
         "  {} {id} {:<58} {}",
-        paint.set(colour, mark),
+        paint.set(ink, mark),
         rung.rung.question(),
         paint.dim(&note)
     )
