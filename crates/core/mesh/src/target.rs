@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::pod::Pod;
 use crate::selector;
+use crate::views::pod::preference;
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::object::{self, ObjectView};
@@ -169,15 +169,18 @@ impl Target {
         });
         let mut pods = Vec::new();
         object::each(snapshot, |object| {
-            let Some(pod) = Pod::of(object) else { return };
+            if !object.is(Kind::Pod) {
+                return;
+            }
+            let labels = object.node.at(["metadata", "labels"]);
             let here = place(object);
             if selectors
                 .iter()
-                .any(|(there, s)| *there == here && selector::accepts(s, pod.labels()))
+                .any(|(there, s)| *there == here && selector::accepts(s, labels))
             {
                 let (source, namespace) = here;
                 pods.push((
-                    pod.preference(),
+                    preference(object.node),
                     ProxyRef {
                         source,
                         namespace,

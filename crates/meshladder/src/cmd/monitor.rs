@@ -52,7 +52,7 @@ fn install(global: &Global, args: &Install) -> Outcome {
 }
 
 /// A right as the manifests say it; `rbac --for monitor` prints it too.
-fn right(right: InstallRight) -> manifests::InstallRight {
+fn right(right: Right) -> manifests::InstallRight {
     let Right {
         group,
         resource,

@@ -184,7 +184,7 @@ fn is_same_pod(a: &ProxyRef, b: &ProxyRef) -> bool {
 }
 
 /// Whether the roots that both trust are the same.
-fn is_one_mesh(left: &ProxySide, right: &ProxySide) -> bool {
+fn is_one_mesh(left: &OperandProxy, right: &OperandProxy) -> bool {
     diff::is_one_mesh(&left.opened.document.text, &right.opened.document.text)
 }
 
@@ -198,7 +198,7 @@ fn has_name_of_its_own(proxy: &ProxyRef) -> bool {
 }
 
 /// A side, and the proxy it is of.
-struct ProxySide {
+struct OperandProxy {
     proxy: ProxyRef,
     opened: SideDocument,
 }
@@ -207,7 +207,7 @@ fn open(
     operand: &Operand,
     other: &Operand,
     inside: Option<&SharedSource>,
-) -> Result<ProxySide, Failure> {
+) -> Result<OperandProxy, Failure> {
     let of_what = || Failure::new(USAGE, "istiod's view of what? name a pod as the other one");
     let (snapshot, proxy) = match (operand, other, inside) {
         (Operand::Dump(snapshot, proxy), ..) => (snapshot, proxy.clone()),
@@ -226,7 +226,7 @@ fn open(
         _ => return Err(of_what()),
     };
     let document = source::document(snapshot, &proxy, Shape::ConfigDump)?;
-    Ok(ProxySide {
+    Ok(OperandProxy {
         opened: SideDocument::new(proxy.to_string(), document, false),
         proxy,
     })
@@ -239,7 +239,7 @@ fn find(snapshot: &Snapshot, text: &str, namespace: Option<&str>) -> Result<Prox
 }
 
 /// `istiod/<pod>/debug/config_dump/<proxy>.json`
-fn istiods(inside: &SharedSource, text: &str) -> Result<ProxySide, Failure> {
+fn istiods(inside: &SharedSource, text: &str) -> Result<OperandProxy, Failure> {
     let snapshot = &inside.snapshot;
     // Which proxy it is was told when the other side was looked for.
     let found = source::resolve(
@@ -269,7 +269,7 @@ fn istiods(inside: &SharedSource, text: &str) -> Result<ProxySide, Failure> {
         .open(id)
         .map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
     let opened = SideDocument::new(format!("istiod's view of {proxy}"), document, true);
-    Ok(ProxySide {
+    Ok(OperandProxy {
         proxy,
         opened: SideDocument {
             is_istiods: true,
