@@ -57,7 +57,7 @@ impl Mesh {
         Self::of_files_on(1, snapshot, beside)
     }
 
-    /// The same on several threads.
+    /// As `of_files`, on several threads.
     pub fn of_files_on(threads: usize, snapshot: &Snapshot, beside: &MeshOverrides<'_>) -> Self {
         let mut objects = Objects::default();
         let mut clusters: BTreeMap<String, Objects> = BTreeMap::new();

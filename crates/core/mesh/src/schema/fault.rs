@@ -56,7 +56,7 @@ pub enum Flaw {
     InvalidHost,
     /// RE2 does not take it.
     InvalidRegex,
-    /// The same twice where each must be different.
+    /// A value that stands there twice, where each must be different.
     Duplicate,
     /// One field asks for another, or against it.
     Misfit,
