@@ -98,7 +98,7 @@ impl RouteMatch {
             }
             "cookies" => self.cookies = items.map(CookieMatcher::compile).collect(),
             "grpc" => self.grpc = true,
-            "runtime_fraction" => self.fraction = Some(fraction(value, runtime)),
+            "runtime_fraction" => self.fraction = Some(runtime.fractional_percent(value)),
             "dynamic_metadata" => {
                 self.dynamic_metadata = items.map(MetadataMatcher::compile).collect();
             }
@@ -314,16 +314,4 @@ fn without_parameters(path: &str) -> Cow<'_, str> {
         plain.push_str(segment.split(';').next().unwrap_or_default());
     }
     Cow::Owned(plain)
-}
-
-/// `RuntimeFractionalPercent`
-fn fraction(raw: Raw<'_>, runtime: &Runtime<'_>) -> Fraction {
-    let default = match raw.get("default_value") {
-        Some(value) => Fraction::compile(value),
-        None => Fraction {
-            numerator: 0,
-            denominator: 100,
-        },
-    };
-    runtime.fraction(&message::text(raw, "runtime_key"), default)
 }
