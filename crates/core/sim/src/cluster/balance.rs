@@ -122,7 +122,8 @@ impl<'e, 'a> Balance<'e, 'a> {
             self.push_healthy(number, &Health::Degraded, priority.degraded_load, shares);
             return;
         }
-        // "During a panic the load balancer will consider all hosts", whatever their health.
+        // "Envoy will disregard host health status and balance either amongst all hosts or no hosts.
+        // This is known as panic mode."
         for (endpoint, known) in self.endpoints.iter().enumerate() {
             if usize::try_from(known.priority) == Ok(number) {
                 shares.push(EndpointShare {
