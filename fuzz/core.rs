@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use meshladder_capture::access_log::{Format, Formats};
-use meshladder_capture::envoy::clusters::{Clusters, as_json};
+use meshladder_capture::access_log::{FormatList, LogFormat};
+use meshladder_capture::envoy::clusters::{ClusterStatuses, as_json};
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::istiod::syncz as syncz_text;
 use meshladder_capture::snapshot::{self, DocId};
@@ -18,6 +18,7 @@ use meshladder_judge::prometheus::rates::{self, Answers};
 use meshladder_mesh::{Beside, Mesh};
 use meshladder_output as output;
 use meshladder_output::logs::Told;
+use meshladder_output::prometheus::samples_json;
 use meshladder_output::tables::{
     bootstrap, cluster, ecds, eds, endpoint, flag_rates, listener, logs, route, secret, status,
 };
@@ -117,7 +118,7 @@ pub(crate) fn clusters(data: &[u8]) {
         return;
     };
     let Ok(json) = as_json(text) else { return };
-    let Ok(clusters) = Clusters::read(&json) else {
+    let Ok(clusters) = ClusterStatuses::read(&json) else {
         return;
     };
     let hosts = endpoint::select(&clusters, &eds::Filter::default());
@@ -136,7 +137,8 @@ pub(crate) fn prometheus_answer(data: &[u8]) {
         };
         let rows = rates::rows(rates, &["response_flags", "reporter"], 300.0);
         let _ = flag_rates::table(&rows, &[]).to_string();
-        assert!(json::check(&flag_rates::to_json(&rows, &[])).is_ok());
+        let samples = samples_json(None, text, &answer.samples);
+        assert!(json::check(&samples).is_ok());
     }
 }
 
@@ -161,7 +163,9 @@ pub(crate) fn access_log(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     // The first line is a format, the rest is a log in it.
     let (first, rest) = text.split_once('\n').unwrap_or((&text, &text));
-    let formats = LogFormats::same(Formats::new(Format::compile(first).into_iter().collect()));
+    let formats = LogFormats::same(FormatList::new(
+        LogFormat::compile(first).into_iter().collect(),
+    ));
     let filter = Filter::default();
     let mut collector = Collector::new(&formats, &filter);
     let mut lines = 0;

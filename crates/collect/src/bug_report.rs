@@ -1,5 +1,6 @@
 //! istioctl's bug-report: its files have the names of the URLs they were read from.
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need};
 
 use crate::CollectError;
@@ -12,61 +13,37 @@ use crate::store::Store;
 
 /// What `kubectl get all,jobs,ingresses,endpointslices,configmaps,networkpolicies` lists, as
 /// `cluster/k8s-resources`.
-const RESOURCES: [&str; 14] = [
-    "configmaps",
-    "cronjobs.batch",
-    "daemonsets.apps",
-    "deployments.apps",
-    "endpointslices.discovery.k8s.io",
-    "horizontalpodautoscalers.autoscaling",
-    "ingresses.networking.k8s.io",
-    "jobs.batch",
-    "networkpolicies.networking.k8s.io",
-    "pods",
-    "replicasets.apps",
-    "replicationcontrollers",
-    "services",
-    "statefulsets.apps",
+const RESOURCES: [Kind; 13] = [
+    Kind::ConfigMap,
+    Kind::CronJob,
+    Kind::DaemonSet,
+    Kind::Deployment,
+    Kind::EndpointSlice,
+    Kind::Ingress,
+    Kind::Job,
+    Kind::NetworkPolicy,
+    Kind::Pod,
+    Kind::ReplicaSet,
+    Kind::ReplicationController,
+    Kind::Service,
+    Kind::StatefulSet,
 ];
+
+/// And in it, of kinds that nothing reads.
+const OTHER_RESOURCES: &str = "horizontalpodautoscalers.autoscaling";
 
 /// `cluster/k8s-cluster-resources`.
-const CLUSTER_RESOURCES: [&str; 5] = [
-    "customresourcedefinitions.apiextensions.k8s.io",
-    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
-    "namespaces",
-    "nodes",
-    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+const CLUSTER_RESOURCES: [Kind; 5] = [
+    Kind::CustomResourceDefinition,
+    Kind::MutatingWebhook,
+    Kind::Namespace,
+    Kind::Node,
+    Kind::ValidatingWebhook,
 ];
 
-/// `cluster/crs` has every object of every custom kind: of a kind that is not in it there are none.
-const CUSTOM_RESOURCES: [&str; 26] = [
-    "authorizationpolicies.security.istio.io",
-    "backendtlspolicies.gateway.networking.k8s.io",
-    "destinationrules.networking.istio.io",
-    "envoyfilters.networking.istio.io",
-    "gatewayclasses.gateway.networking.k8s.io",
-    "gateways.gateway.networking.k8s.io",
-    "gateways.networking.istio.io",
-    "grpcroutes.gateway.networking.k8s.io",
-    "httproutes.gateway.networking.k8s.io",
-    "listenersets.gateway.networking.k8s.io",
-    "peerauthentications.security.istio.io",
-    "proxyconfigs.networking.istio.io",
-    "referencegrants.gateway.networking.k8s.io",
-    "requestauthentications.security.istio.io",
-    "serviceentries.networking.istio.io",
-    "sidecars.networking.istio.io",
-    "tcproutes.gateway.networking.k8s.io",
-    "telemetries.telemetry.istio.io",
-    "tlsroutes.gateway.networking.k8s.io",
-    "trafficextensions.extensions.istio.io",
-    "udproutes.gateway.networking.k8s.io",
-    "virtualservices.networking.istio.io",
-    "wasmplugins.extensions.istio.io",
-    "workloadentries.networking.istio.io",
-    "workloadgroups.networking.istio.io",
-    "xbackendtrafficpolicies.gateway.networking.x-k8s.io",
-];
+/// `cluster/crs` has every object of every custom kind, this one among them that nothing reads: of
+/// a kind that is not in it there are none.
+const OTHER_CUSTOM_RESOURCES: &str = "xbackendtrafficpolicies.gateway.networking.x-k8s.io";
 
 /// Whether a file makes a bug-report of what it lies in.
 pub(crate) fn is_part(path: &str) -> bool {
@@ -101,21 +78,30 @@ pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Result<Settled
         has("cluster/k8s-resources"),
         has("cluster/k8s-cluster-resources"),
     );
-    let complete = |kind: &&str| (Need::Objects((*kind).to_owned()), Coverage::Complete);
-    for (is_there, kinds) in [
-        (resources, &RESOURCES[..]),
-        (cluster_resources, &CLUSTER_RESOURCES[..]),
-        (has("cluster/crs"), &CUSTOM_RESOURCES[..]),
+    let custom = Kind::ALL.iter().filter(|kind| kind.has_schema());
+    let custom: Vec<Kind> = custom.copied().collect();
+    for (is_there, kinds, other) in [
+        (resources, &RESOURCES[..], Some(OTHER_RESOURCES)),
+        (cluster_resources, &CLUSTER_RESOURCES[..], None),
+        (
+            has("cluster/crs"),
+            &custom[..],
+            Some(OTHER_CUSTOM_RESOURCES),
+        ),
     ] {
-        settled
-            .notes
-            .extend(kinds.iter().filter(|_| is_there).map(complete));
+        if is_there {
+            let other = other.map(|name| Need::OtherObjects(name.to_owned()));
+            let needs = kinds.iter().map(|kind| Need::Objects(*kind)).chain(other);
+            settled
+                .notes
+                .extend(needs.map(|need| (need, Coverage::Complete)));
+        }
     }
     if !resources && has("cluster/pods") {
         let why = "the bug-report has only the pods of Istio's namespace".to_owned();
         settled
             .notes
-            .push((Need::Objects("pods".to_owned()), Coverage::Partial(why)));
+            .push((Need::Objects(Kind::Pod), Coverage::Partial(why)));
     }
     for found in tree.files {
         let path = &found.path[top.len()..];

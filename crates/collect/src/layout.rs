@@ -1,6 +1,6 @@
 //! Tells what a source is as a whole, and names its files as documents of the bundle layout.
 
-use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Problem, Shape};
+use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Part, Problem, Shape};
 
 use crate::CollectError;
 use crate::archive::Tree;
@@ -61,7 +61,7 @@ pub(crate) fn settle(
         .tree
         .cut
         .take()
-        .map(|why| (Need::Part(String::new()), Coverage::Partial(why)));
+        .map(|why| (Need::Part(Part::Everything), Coverage::Partial(why)));
     let mut problems = std::mem::take(&mut gathered.tree.problems);
     let alone = |settled| vec![(String::new(), settled)];
     let mut all = match layout {

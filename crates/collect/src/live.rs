@@ -11,7 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::{join_all, try_join_all};
 use meshladder_capture::envoy::dump::Section;
-use meshladder_capture::snapshot::{Builder, Coverage, Meta, Need, ProxyRef, Shape, Snapshot};
+use meshladder_capture::snapshot::{
+    Builder, Coverage, Meta, Need, Part, ProxyRef, Shape, Snapshot,
+};
 use meshladder_text::time::Time;
 
 use crate::CollectError;
@@ -21,7 +23,7 @@ use lack::Lack;
 use pace::Pace;
 
 mod api;
-mod connect;
+pub(crate) mod connect;
 mod door;
 mod follow;
 mod gather;
@@ -39,10 +41,10 @@ mod plugin;
 mod pods;
 mod progress;
 mod proxies;
-mod proxy;
+pub(crate) mod proxy;
 mod raise;
 mod rights;
-mod runtime;
+pub(crate) mod runtime;
 mod spool;
 mod tail;
 
@@ -254,7 +256,7 @@ impl Session {
             );
             builder.note_in(
                 source,
-                Need::Part(String::new()),
+                Need::Part(Part::Everything),
                 Coverage::Denied(why.clone()),
             );
         }

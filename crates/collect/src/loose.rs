@@ -125,7 +125,7 @@ fn name(known: Vec<(Found, Content)>, base: &str, settled: &mut Settled) {
             .next()
             .unwrap_or_default()
             .to_owned();
-        settled.notes.push((Need::Part(top), why()));
+        settled.notes.push((Need::of_path(&top), why()));
         settled.documents.push((DocId::new(id), found));
     }
     settled.notes.sort_by(|(a, _), (b, _)| a.cmp(b));

@@ -1,12 +1,13 @@
 //! `manifest.json` of a bundle: when it was taken, of which cluster, and what is not complete.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
 use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Problem, Snapshot};
-use meshladder_text::json::{self, Kind, Raw};
+use meshladder_text::json::{self, Raw, ValueKind};
 use meshladder_text::place::Place;
 use meshladder_text::time::Time;
+use serde::Serialize;
 
 use crate::found::Found;
 
@@ -83,7 +84,7 @@ impl Reading<'_> {
     }
 
     fn coverage(&mut self, coverage: Raw<'_>) {
-        if coverage.kind() != Kind::Object {
+        if coverage.kind() != ValueKind::Object {
             return self.problem(coverage.offset(), "`coverage` is not an object".to_owned());
         }
         for (path, entry) in coverage.members() {
@@ -119,27 +120,53 @@ pub(crate) fn write(snapshot: &Snapshot, source: &str, failed: &[(DocId, String)
         .find_map(|(name, meta)| meta.filter(|_| name == source))
         .cloned()
         .unwrap_or_default();
-    let mut text = format!(
-        "{{\n  \"format\": {},\n  \"version\": {VERSION},\n",
-        quoted(FORMAT)
-    );
-    if let Some(time) = meta.taken_at.or_else(|| snapshot.taken_at()) {
-        let _ = writeln!(text, "  \"takenAt\": {},", quoted(&time.to_string()));
-    }
-    let or_empty = |value: &Option<String>| quoted(value.as_deref().unwrap_or_default());
-    let (cluster, network) = (or_empty(&meta.cluster), or_empty(&meta.network));
-    let _ = writeln!(
-        text,
-        "  \"cluster\": {{\"id\": {cluster}, \"network\": {network}}},"
-    );
-    if let Some(version) = &meta.istio_version {
-        let _ = writeln!(text, "  \"istioVersion\": {},", quoted(version));
-    }
-    text.push_str("  \"coverage\": {");
-    let failed = failed.iter().filter(|(id, _)| id.split().0 == source);
-    let failed = failed.map(|(id, why)| (id.split().1.to_owned(), Coverage::Partial(why.clone())));
-    let noted = snapshot.coverages().filter(|(of, ..)| *of == source);
-    let noted = noted.map(|(_, need, coverage)| (need.path(), coverage.clone()));
+    let taken_at = meta.taken_at.or_else(|| snapshot.taken_at());
+    let manifest = ManifestJson {
+        format: FORMAT,
+        version: VERSION,
+        taken_at: taken_at.map(|time| time.to_string()),
+        cluster: ClusterJson {
+            id: meta.cluster.as_deref().unwrap_or_default(),
+            network: meta.network.as_deref().unwrap_or_default(),
+        },
+        istio_version: meta.istio_version.as_deref(),
+        coverage: gaps(snapshot, source, failed),
+    };
+    json::to_pretty(&manifest, 2) + "\n"
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ManifestJson<'a> {
+    format: &'static str,
+    version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken_at: Option<String>,
+    cluster: ClusterJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    istio_version: Option<&'a str>,
+    coverage: BTreeMap<String, GapJson>,
+}
+
+#[derive(Serialize)]
+struct ClusterJson<'a> {
+    id: &'a str,
+    network: &'a str,
+}
+
+/// How much there is of a document or a folder, and why not all.
+#[derive(Serialize)]
+struct GapJson {
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+fn gaps(
+    snapshot: &Snapshot,
+    source: &str,
+    failed: &[(DocId, String)],
+) -> BTreeMap<String, GapJson> {
     let id = |path: &str| {
         if source.is_empty() {
             DocId::new(path)
@@ -147,42 +174,30 @@ pub(crate) fn write(snapshot: &Snapshot, source: &str, failed: &[(DocId, String)
             DocId::new(path).in_source(source)
         }
     };
-    // That a document is complete goes without saying, unless the kind lies in a document of
-    // another name.
-    let is_said = |path: &str, coverage: &Coverage| {
-        *coverage != Coverage::Complete || !snapshot.has(&id(path))
-    };
-    let entries = noted
-        .filter(|(path, coverage)| is_said(path, coverage))
-        .chain(failed);
-    for (number, (path, coverage)) in entries.enumerate() {
-        let why = coverage
-            .why()
-            .map(|why| format!(", \"why\": {}", quoted(why)))
-            .unwrap_or_default();
-        let comma = if number == 0 { "" } else { "," };
-        let _ = write!(
-            text,
-            "{comma}\n    {}: {{\"state\": {}{why}}}",
-            quoted(&path),
-            quoted(coverage.word())
-        );
-    }
-    text.push_str("\n  }\n}\n");
-    text
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
+    let mut gaps = BTreeMap::new();
+    for (of, need, coverage) in snapshot.coverages() {
+        let path = need.path();
+        // That a document is complete goes without saying, unless the kind lies in a document of
+        // another name.
+        let is_said = *coverage != Coverage::Complete || !snapshot.has(&id(&path));
+        if of == source && is_said {
+            let gap = GapJson {
+                state: coverage.word(),
+                why: coverage.why().map(str::to_owned),
+            };
+            gaps.insert(path, gap);
         }
     }
-    out.push('"');
-    out
+    for (id, why) in failed {
+        let (of, path) = id.split();
+        if of == source {
+            let partial = Coverage::Partial(why.clone());
+            let gap = GapJson {
+                state: partial.word(),
+                why: Some(why.clone()),
+            };
+            gaps.insert(path.to_owned(), gap);
+        }
+    }
+    gaps
 }

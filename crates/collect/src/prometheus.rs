@@ -9,6 +9,7 @@ use meshladder_judge::prometheus::place::Place;
 use crate::live::Session;
 
 mod error;
+mod query;
 mod service;
 mod tls;
 mod url;
@@ -69,33 +70,30 @@ impl Client {
         })
     }
 
-    /// Asks for the value of an expression now. It is parsed first, so that a mistake is told by
-    /// its place and costs the server nothing.
+    /// Asks for the value of an expression now. Brackets and quotes are looked at first, so that
+    /// the usual slip is told by its place and costs the server nothing; the rest of the grammar
+    /// is the server's, which may be newer than we are.
     ///
     /// # Errors
     /// When the query is none, the server cannot be reached or refuses, or what it says is no
     /// answer.
     pub fn query(&self, query: &str) -> Result<Answer, AskError> {
-        parse(query).map_err(|why| AskError::Query {
+        let mistaken = |why: String| AskError::Query {
             query: query.to_owned(),
             why,
-        })?;
+        };
+        query::check(query).map_err(mistaken)?;
         let (path, parameters) = ("/api/v1/query", [("query", query)]);
         let (body, url) = match &self.transport {
             Transport::Url(server) => (server.get(path, &parameters)?, server.shown()),
             Transport::Service(server) => (server.get(path, &parameters)?, server.shown()),
         };
-        Answer::read(&body).map_err(|why| AskError::Answer {
-            url: url.to_owned(),
-            why,
+        Answer::read(&body).map_err(|why| match query::parse_error(&why) {
+            Some(why) => mistaken(why.to_owned()),
+            None => AskError::Answer {
+                url: url.to_owned(),
+                why,
+            },
         })
     }
-}
-
-/// Reads a query as Prometheus would.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn parse(query: &str) -> Result<(), String> {
-    promql_parser::parser::parse(query).map(|_| ())
 }

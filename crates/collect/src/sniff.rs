@@ -1,7 +1,7 @@
 //! Tells what a document is by its first bytes, never by its name.
 
 use meshladder_capture::snapshot::Problem;
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 use meshladder_text::place::Place;
 
 use crate::found::Found;
@@ -61,7 +61,7 @@ pub(crate) fn sniff(head: &[u8], whole: bool) -> Sniffed {
     let text = text.trim_start_matches('\u{feff}');
     let json = Raw::of(text)
         .ok()
-        .filter(|raw| matches!(raw.kind(), Kind::Object | Kind::Array));
+        .filter(|raw| matches!(raw.kind(), ValueKind::Object | ValueKind::Array));
     let content = json
         .and_then(|raw| of_json(raw, keys(raw).as_slice()))
         .or_else(|| of_text(text));
@@ -100,7 +100,7 @@ pub(crate) fn wrong_shape(found: &Found, content: Content) -> Option<Problem> {
     let mut problem = None;
     Raw::of(&text).ok()?.cursor().members(|name, value| {
         let value = value.peek();
-        if name == key && value.kind() != Kind::Array && value.offset() < text.len() {
+        if name == key && value.kind() != ValueKind::Array && value.offset() < text.len() {
             let what = format!("`{key}` is {}, not a list", told(value));
             let place = Some(Place::of(&text, value.offset()));
             problem = Some(Problem {
@@ -114,10 +114,10 @@ pub(crate) fn wrong_shape(found: &Found, content: Content) -> Option<Problem> {
 
 fn told(value: Raw<'_>) -> String {
     match value.kind() {
-        Kind::Object => "an object".to_owned(),
-        Kind::Array => "a list".to_owned(),
-        Kind::String => "a text".to_owned(),
-        Kind::Scalar => {
+        ValueKind::Object => "an object".to_owned(),
+        ValueKind::Array => "a list".to_owned(),
+        ValueKind::String => "a text".to_owned(),
+        ValueKind::Scalar => {
             let word: String = value
                 .text()
                 .chars()
@@ -133,7 +133,7 @@ fn told(value: Raw<'_>) -> String {
 fn keys(json: Raw<'_>) -> Vec<String> {
     let mut keys = Vec::new();
     let mut cursor = json.cursor();
-    if json.kind() == Kind::Object {
+    if json.kind() == ValueKind::Object {
         cursor.members(|key, _| keys.push(key.to_owned()));
     } else {
         let mut first = true;
@@ -150,9 +150,9 @@ fn of_json(json: Raw<'_>, keys: &[String]) -> Option<Content> {
     let has = |key: &str| keys.iter().any(|k| k == key);
     let is_object = has("apiVersion") && has("kind");
     Some(match json.kind() {
-        Kind::Array if is_object => Content::Objects,
-        Kind::Array if has("proxy") && has("cluster_id") => Content::Syncz,
-        Kind::Array => return None,
+        ValueKind::Array if is_object => Content::Objects,
+        ValueKind::Array if has("proxy") && has("cluster_id") => Content::Syncz,
+        ValueKind::Array => return None,
         _ if has("configs") => Content::ConfigDump,
         _ if has("cluster_statuses") => Content::ClustersJson,
         _ if has("listener_statuses") => Content::ListenersJson,
@@ -258,7 +258,7 @@ fn no_json(json: Raw<'_>) -> String {
     } else {
         format!(" (it has {})", keys.join(", "))
     };
-    let what = if json.kind() == Kind::Array {
+    let what = if json.kind() == ValueKind::Array {
         "a JSON list of no known kind"
     } else {
         "JSON of no known kind"

@@ -216,22 +216,10 @@ fn as_plugin(command: clap::Command) -> clap::Command {
 
 /// Parses; on wrong usage, or when help was asked for, prints and gives the exit code.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
-    let istioctls = subcommand(&words).is_some_and(|word| {
-        [
-            "ps",
-            "proxy-status",
-            "pc",
-            "proxy-config",
-            "analyze",
-            "describe",
-            "des",
-        ]
-        .contains(&word)
-    });
-    let usage = if istioctls {
-        exit::ISTIOCTL_USAGE
-    } else {
-        exit::USAGE
+    let command = command(words.first());
+    let usage = match subcommand(&command, &words).map(clap::Command::get_name) {
+        Some("proxy-status" | "proxy-config" | "analyze" | "describe") => exit::ISTIOCTL_USAGE,
+        _ => exit::USAGE,
     };
     // clap prints what is wrong before `--color` is parsed.
     let never = words
@@ -243,9 +231,7 @@ pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
     } else {
         clap::ColorChoice::Auto
     };
-    let parsed = command(words.first())
-        .color(choice)
-        .try_get_matches_from(words);
+    let parsed = command.color(choice).try_get_matches_from(words);
     parsed
         .and_then(|matches| Args::from_arg_matches(&matches))
         .map_err(|error| {
@@ -259,22 +245,35 @@ pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
         })
 }
 
-/// The first word that is no flag and no flag's value.
-fn subcommand(words: &[OsString]) -> Option<&str> {
+/// The subcommand that is called: the first word that is no flag and no flag's value. clap does not
+/// say it when the rest of the line is wrong.
+fn subcommand<'c>(command: &'c clap::Command, words: &[OsString]) -> Option<&'c clap::Command> {
     let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
     while let Some(word) = words.next() {
-        match word {
-            "-s" | "--source" | "-n" | "--namespace" | "--max-size" | "--color" => {
-                let _ = words.next();
-            }
-            _ if cluster::VALUES.contains(&word) => {
-                let _ = words.next();
-            }
-            _ if word.starts_with('-') => {}
-            _ => return Some(word),
+        if takes_value(command, word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return command.find_subcommand(word);
         }
     }
     None
+}
+
+/// Whether the word is a flag whose value is the next word.
+fn takes_value(command: &clap::Command, word: &str) -> bool {
+    let Some(flag) = command.get_arguments().find(|flag| is_called(flag, word)) else {
+        return false;
+    };
+    flag.get_action().takes_values()
+}
+
+fn is_called(flag: &clap::Arg, word: &str) -> bool {
+    if let Some(long) = word.strip_prefix("--") {
+        let aliases = flag.get_all_aliases().unwrap_or_default();
+        return flag.get_long() == Some(long) || aliases.contains(&long);
+    }
+    let short = word.strip_prefix('-').and_then(|rest| rest.parse().ok());
+    short.is_some() && flag.get_short() == short
 }
 
 #[cfg(test)]
@@ -282,5 +281,26 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::command(None).debug_assert();
+    }
+
+    #[test]
+    fn the_subcommand_is_found_behind_flags_and_their_values() {
+        for (line, expected) in [
+            ("meshladder ps -x", Some("proxy-status")),
+            ("meshladder -s check pc --nonsense", Some("proxy-config")),
+            (
+                "meshladder --istioNamespace check -A analyze",
+                Some("analyze"),
+            ),
+            ("meshladder --source=a -i b -n c des", Some("describe")),
+            ("meshladder --color never --as ps check", Some("check")),
+            ("meshladder nonsense ps", None),
+            ("meshladder -s", None),
+        ] {
+            let words: Vec<_> = line.split(' ').map(Into::into).collect();
+            let command = super::command(None);
+            let found = super::subcommand(&command, &words).map(clap::Command::get_name);
+            assert_eq!(found, expected, "{line}");
+        }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Snapshot(snapshot) => snapshot::run(&args.global, snapshot),
         Command::LogLevel(levels) => log_level::run(&args.global, levels),
         Command::Rbac(rbac) => rbac::run(&args.global, rbac),
-        Command::Demo => demo::run(&args.global),
+        Command::Demo => demo::run(),
         Command::Version(version) => meta::version(version.output),
         Command::Completion { shell } => meta::completion(*shell),
         Command::Man { directory } => meta::man(directory),

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
 use crate::args::Color;
@@ -24,9 +25,14 @@ pub(crate) fn text(text: &str) -> io::Result<()> {
 pub(crate) fn set_colour(color: Color) {
     match color {
         Color::Auto => {}
-        Color::Always => anstream::ColorChoice::Always.write_global(),
-        Color::Never => anstream::ColorChoice::Never.write_global(),
+        Color::Always => ColorChoice::Always.write_global(),
+        Color::Never => ColorChoice::Never.write_global(),
     }
+}
+
+/// Whether stdout takes colour: what `--color` says, else NO_COLOR and the terminal.
+pub(crate) fn has_colour() -> bool {
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
 /// Something the user should know, that is not the answer.

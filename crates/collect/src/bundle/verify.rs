@@ -1,7 +1,7 @@
 //! The strict reading of a bundle: what every other reading lets pass.
 
 use meshladder_capture::snapshot::{DocId, Problem, redact};
-use meshladder_text::json::{self, Fault};
+use meshladder_text::json::{self, TextFault};
 use meshladder_text::place::Place;
 use meshladder_text::yaml;
 
@@ -115,7 +115,7 @@ impl Verified {
         let origin = || found.origin.clone();
         match std::str::from_utf8(&bytes) {
             Ok(text) => {
-                let problem = |fault: Fault| Problem {
+                let problem = |fault: TextFault| Problem {
                     origin: origin(),
                     place: Some(Place::of(text, fault.at)),
                     what: fault.what,

@@ -4,14 +4,16 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use futures_util::{StreamExt, stream};
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Meta, Need, ProxyRef};
+use meshladder_capture::Kind;
+use meshladder_capture::kind::Depth;
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Meta, Need, Part, ProxyRef};
 use serde_json::Value;
 
 use super::api::Cluster;
 use super::lack::Lack;
 use super::list::{self, Where};
 use super::pods::{PodNote, sample};
-use super::{Choice, Logs, ProxyWish, Wish, istiod, kinds, logs, maps, proxies};
+use super::{Choice, Logs, ProxyWish, Wish, istiod, logs, maps, proxies};
 use crate::CollectError;
 use crate::found::{Body, Found};
 use crate::store::Store;
@@ -68,11 +70,11 @@ pub(crate) async fn objects(
     let cluster = into.cluster;
     let pace = &cluster.pace;
     let named = wish.needs.iter().filter_map(|need| match need {
-        Need::Objects(name) => kinds::named(name),
-        Need::Part(_) => None,
+        Need::Objects(kind) => Some(*kind),
+        _ => None,
     });
     let wanted: Vec<_> = named
-        .filter(|kind| kind.read != kinds::Read::Named)
+        .filter(|kind| !matches!(kind.depth(), Depth::Named | Depth::Nothing))
         .collect();
     pace.tally.begin(OBJECTS, wanted.len());
     let (for_objects, for_pods) = places(cluster, wish);
@@ -81,7 +83,7 @@ pub(crate) async fn objects(
             list::list(
                 cluster,
                 kind,
-                if kind.plural == "pods" {
+                if kind == Kind::Pod {
                     &for_pods
                 } else {
                     &for_objects
@@ -93,18 +95,18 @@ pub(crate) async fn objects(
     let (mut pods, mut pods_coverage) = (Vec::new(), Coverage::NotAsked);
     while let Some(listed) = lists.next().await {
         pace.tally.done(OBJECTS);
-        if listed.kind.plural == "pods" {
+        if listed.kind == Kind::Pod {
             pods_coverage = listed.coverage.clone();
         }
-        into.list(&listed.kind.name(), listed.body, listed.coverage)?;
+        into.list(listed.kind, listed.body, listed.coverage)?;
         pods.extend(listed.pods);
     }
     drop(lists);
-    if wish.needs.contains(&Need::of_path("k8s/configmaps.json")) {
+    if wish.needs.contains(&Need::Objects(Kind::ConfigMap)) {
         let (body, coverage) = maps::read(cluster, &pods, &wish.istio_namespace).await;
-        into.list("configmaps", body, coverage)?;
+        into.list(Kind::ConfigMap, body, coverage)?;
     }
-    if wish.needs.contains(&Need::of_path("istiod/")) {
+    if wish.needs.contains(&Need::Part(Part::Istiod)) {
         if let Some(why) = pods_coverage.why() {
             into.note(
                 "istiod/",
@@ -147,7 +149,7 @@ fn places(cluster: &Cluster, wish: &Wish) -> (Where, Where) {
     };
     // Who asks about one namespace asks istiods too, and those are in theirs.
     let is_elsewhere = !pods.only.is_empty() && !pods.only.contains(&wish.istio_namespace);
-    if is_elsewhere && wish.needs.contains(&Need::of_path("istiod/")) {
+    if is_elsewhere && wish.needs.contains(&Need::Part(Part::Istiod)) {
         pods.only.push(wish.istio_namespace.clone());
     }
     (objects, pods)
@@ -410,16 +412,15 @@ fn together(what: &str, asked: usize, all: usize, lacks: &[(String, Lack)]) -> C
 impl Into<'_, '_> {
     fn list(
         &mut self,
-        name: &str,
+        kind: Kind,
         body: Option<Body>,
         coverage: Coverage,
     ) -> Result<(), CollectError> {
-        let path = format!("k8s/{name}.json");
         if let Some(body) = body {
-            self.add(&path, body)?;
+            self.add(kind.path(), body)?;
         }
         if coverage != Coverage::Complete {
-            self.note(&path, coverage);
+            self.note(kind.path(), coverage);
         }
         Ok(())
     }

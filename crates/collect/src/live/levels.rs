@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt, stream};
 use http::Method;
-use meshladder_capture::envoy::logging::{Change, Levels, Style};
+use meshladder_capture::envoy::logging::{LevelChange, LogLevels, QueryStyle};
 use meshladder_capture::snapshot::ProxyRef;
 
 use super::api::Cluster;
@@ -15,7 +15,7 @@ use super::{Choice, Session, gather, runtime};
 pub type Answers = Vec<(ProxyRef, Result<String, String>)>;
 
 /// What is to change on a proxy with these levels.
-pub type Plan<'p> = dyn Fn(&ProxyRef, &Levels) -> Result<Change, String> + 'p;
+pub type Plan<'p> = dyn Fn(&ProxyRef, &LogLevels) -> Result<LevelChange, String> + 'p;
 
 impl Session {
     /// The pods that a choice means, of all clusters.
@@ -133,22 +133,25 @@ impl Session {
 }
 
 /// The levels of the proxy behind a door, as told and as read.
-pub(crate) async fn told(door: &mut Door<'_>) -> Result<(String, Levels), Lack> {
+pub(crate) async fn told(door: &mut Door<'_>) -> Result<(String, LogLevels), Lack> {
     let text = text(door.ask(&Method::POST, "/logging").await?)?;
-    let levels = Levels::parse(&text).ok_or_else(|| no_envoy(&text))?;
+    let levels = LogLevels::parse(&text).ok_or_else(|| no_envoy(&text))?;
     Ok((text, levels))
 }
 
 /// Makes a change; gives the last answer, and how several components had to be named.
-pub(crate) async fn apply(door: &mut Door<'_>, change: &Change) -> Result<(String, Style), Lack> {
-    match set(door, &change.queries(Style::Paths)).await {
+pub(crate) async fn apply(
+    door: &mut Door<'_>,
+    change: &LevelChange,
+) -> Result<(String, QueryStyle), Lack> {
+    match set(door, &change.queries(QueryStyle::Paths)).await {
         // "unknown logger name": an Envoy that does not know `paths` takes it for one.
-        Err(Lack::Failed(_)) if door.is_open() && change.queries(Style::Single).len() > 1 => {
-            set(door, &change.queries(Style::Single))
+        Err(Lack::Failed(_)) if door.is_open() && change.queries(QueryStyle::Single).len() > 1 => {
+            set(door, &change.queries(QueryStyle::Single))
                 .await
-                .map(|text| (text, Style::Single))
+                .map(|text| (text, QueryStyle::Single))
         }
-        answer => answer.map(|text| (text, Style::Paths)),
+        answer => answer.map(|text| (text, QueryStyle::Paths)),
     }
 }
 
@@ -160,7 +163,7 @@ pub(crate) async fn set(door: &mut Door<'_>, queries: &[String]) -> Result<Strin
             door.ask(&Method::POST, &format!("/logging?{query}"))
                 .await?,
         )?;
-        Levels::parse(&last).ok_or_else(|| no_envoy(&last))?;
+        LogLevels::parse(&last).ok_or_else(|| no_envoy(&last))?;
     }
     Ok(last)
 }

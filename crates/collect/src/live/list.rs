@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use meshladder_capture::Kind;
+use meshladder_capture::kind::Depth;
 use meshladder_capture::snapshot::Coverage;
 use serde_json::{Map, Value, json};
 
 use super::api::{Cluster, JSON};
-use super::kinds::{Kind, Read};
+use super::kinds;
 use super::lack::Lack;
 use super::pods::PodNote;
 use super::spool::Spool;
@@ -35,7 +37,7 @@ pub(crate) struct Where {
 
 /// A list as far as it could be had.
 pub(crate) struct Listed {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: Kind,
     pub(crate) body: Option<Body>,
     /// Anything but complete is noted.
     pub(crate) coverage: Coverage,
@@ -45,7 +47,7 @@ pub(crate) struct Listed {
 /// Lists a kind.
 pub(crate) async fn list(
     cluster: &Cluster,
-    kind: &'static Kind,
+    kind: Kind,
     place: &Where,
     except: &BTreeSet<(String, String, String)>,
 ) -> Listed {
@@ -85,7 +87,7 @@ pub(crate) async fn list(
 
 struct Lister<'c> {
     cluster: &'c Cluster,
-    kind: &'static Kind,
+    kind: Kind,
     labels: Option<&'static str>,
     except: &'c BTreeSet<(String, String, String)>,
     spool: Spool,
@@ -97,7 +99,7 @@ impl Lister<'_> {
         match self.pages(None).await {
             Ok(()) => Ok(Coverage::Complete),
             Err(Lack::Refused(_)) if !self.is_served().await => Ok(Coverage::Complete),
-            Err(Lack::Refused(_)) if self.kind.namespaced && !else_in.is_empty() => {
+            Err(Lack::Refused(_)) if self.kind.is_namespaced() && !else_in.is_empty() => {
                 self.in_namespaces(else_in, Some("in all namespaces")).await
             }
             Err(Lack::Refused(_)) => Err(self.refused(None)),
@@ -116,7 +118,7 @@ impl Lister<'_> {
             let allowed = match refused {
                 Some(_) => {
                     self.cluster
-                        .allows("list", self.kind.group, self.kind.plural, namespace)
+                        .allows("list", self.kind.group(), self.kind.plural(), namespace)
                         .await
                 }
                 None => None,
@@ -152,7 +154,7 @@ impl Lister<'_> {
     fn refused(&self, namespace: Option<&str>) -> Lack {
         let place = match namespace {
             Some(namespace) => format!("in namespace {namespace}"),
-            None if self.kind.namespaced => "in all namespaces".to_owned(),
+            None if self.kind.is_namespaced() => "in all namespaces".to_owned(),
             None => String::new(),
         };
         Lack::Refused(self.right(&place))
@@ -167,8 +169,12 @@ impl Lister<'_> {
     /// Who may not list a kind cannot tell by that whether it exists. Everybody may ask what is
     /// served.
     async fn is_served(&self) -> bool {
-        for version in self.kind.versions {
-            match self.cluster.get_json(&self.kind.api(version), JSON).await {
+        for version in self.kind.versions() {
+            match self
+                .cluster
+                .get_json(&kinds::api(self.kind, version), JSON)
+                .await
+            {
                 Ok(resources) => {
                     let all = resources["resources"]
                         .as_array()
@@ -176,7 +182,7 @@ impl Lister<'_> {
                         .unwrap_or_default();
                     if all
                         .iter()
-                        .any(|resource| resource["name"] == self.kind.plural)
+                        .any(|resource| resource["name"] == self.kind.plural())
                     {
                         return true;
                     }
@@ -191,7 +197,7 @@ impl Lister<'_> {
     /// All pages, from the first version that is served. Of a kind that no version serves there is
     /// nothing.
     async fn pages(&mut self, namespace: Option<&str>) -> Result<(), Lack> {
-        for version in self.kind.versions {
+        for version in self.kind.versions() {
             match self.of_version(version, namespace).await {
                 Err(Lack::Absent) => {}
                 done => return done,
@@ -222,7 +228,7 @@ impl Lister<'_> {
         namespace: Option<&str>,
         page: usize,
     ) -> Result<(), Lack> {
-        let path = self.kind.path(version, namespace);
+        let path = kinds::path(self.kind, version, namespace);
         let mut token = String::new();
         loop {
             let answer = self
@@ -249,7 +255,7 @@ impl Lister<'_> {
         if let Some(labels) = self.labels {
             query.extend(["&labelSelector=", &escaped(labels)]);
         }
-        if self.kind.read == Read::Warnings {
+        if self.kind.depth() == Depth::Warnings {
             query += "&fieldSelector=type%21%3DNormal";
         }
         if !token.is_empty() {
@@ -259,21 +265,21 @@ impl Lister<'_> {
     }
 
     fn accept(&self) -> &'static str {
-        match self.kind.read {
-            Read::Whole | Read::Warnings => JSON,
-            Read::Metadata | Read::Named => METADATA,
-            Read::Table => TABLE,
+        match self.kind.depth() {
+            Depth::Whole | Depth::Warnings => JSON,
+            Depth::Metadata | Depth::Nothing | Depth::Named => METADATA,
+            Depth::Table => TABLE,
         }
     }
 
     fn take(&mut self, answer: &Value, version: &str) -> Result<(), Lack> {
-        let api_version = self.kind.api_version(version);
+        let api_version = kinds::api_version(self.kind, version);
         for row in items(answer)? {
             let item = item(self.kind, &api_version, row, answer);
             if !self.except.is_empty() && self.except.contains(&id(&item)) {
                 continue;
             }
-            if self.kind.plural == "pods" {
+            if self.kind == Kind::Pod {
                 self.pods.push(PodNote::of(&item));
             }
             self.spool.push(&item).map_err(|error| no_space(&error))?;
@@ -306,13 +312,13 @@ pub(crate) fn no_space(error: &std::io::Error) -> Lack {
 
 /// An object as `kubectl get -o json` prints it: with its kind, without `managedFields`; of a
 /// Secret no value, ever.
-fn item(kind: &Kind, api_version: &str, row: &Value, list: &Value) -> Value {
-    if kind.read == Read::Table {
+fn item(kind: Kind, api_version: &str, row: &Value, list: &Value) -> Value {
+    if kind.depth() == Depth::Table {
         return secret(row, list);
     }
     let mut item = row.clone();
     item["apiVersion"] = json!(api_version);
-    item["kind"] = json!(kind.singular);
+    item["kind"] = json!(kind.singular());
     if let Some(metadata) = item["metadata"].as_object_mut() {
         metadata.remove("managedFields");
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Coverage;
 use serde_json::json;
 
@@ -43,8 +44,7 @@ async fn read_in(
     revisions: &BTreeSet<&str>,
     spool: &mut Spool,
 ) -> Result<(), Lack> {
-    let kind = kinds::named("configmaps").expect("a kind of the table");
-    let path = kind.path("v1", Some(namespace));
+    let path = kinds::path(Kind::ConfigMap, "v1", Some(namespace));
     let (names, listed) = match names(cluster, &path).await {
         Ok(names) => (names, true),
         // Who may get one by its name need not be allowed to list them.
@@ -55,7 +55,7 @@ async fn read_in(
     for name in &names {
         match cluster.get_json(&format!("{path}/{name}"), JSON).await {
             Ok(mut map) => {
-                (map["apiVersion"], map["kind"]) = (json!("v1"), json!("ConfigMap"));
+                (map["apiVersion"], map["kind"]) = (json!("v1"), json!(Kind::ConfigMap.singular()));
                 if let Some(metadata) = map["metadata"].as_object_mut() {
                     metadata.remove("managedFields");
                 }

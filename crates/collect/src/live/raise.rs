@@ -7,7 +7,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use meshladder_capture::envoy::logging::{Change, Level, Style, Wanted};
+use meshladder_capture::envoy::logging::{ComponentLevel, LevelChange, LevelRequest, QueryStyle};
 use meshladder_capture::snapshot::ProxyRef;
 
 use super::api::Cluster;
@@ -26,7 +26,7 @@ pub struct Raise {
     /// The proxies.
     pub pods: Vec<ProxyRef>,
     /// The levels.
-    pub wanted: Wanted,
+    pub wanted: LevelRequest,
     /// For how long.
     pub time: Duration,
     /// Bytes a second of one proxy's log at which it is set back at once.
@@ -43,7 +43,7 @@ pub enum Happening {
     /// A line of a proxy's log.
     Line(ProxyRef, String),
     /// What was done, and what it costs before.
-    Set(ProxyRef, Change, Cost),
+    Set(ProxyRef, LevelChange, Cost),
 }
 
 /// How it ended for one proxy.
@@ -73,9 +73,9 @@ pub enum End {
     /// The levels could not be set back to these.
     Left {
         /// What they were.
-        levels: BTreeMap<String, Level>,
+        levels: BTreeMap<String, ComponentLevel>,
         /// How this Envoy is told several at once.
-        style: Style,
+        style: QueryStyle,
         /// What stood in the way.
         why: String,
     },
@@ -94,7 +94,7 @@ pub enum Why {
 
 /// What was changed and is not known to be set back: from before the first request that changes
 /// something.
-type Ledger = Arc<Mutex<BTreeMap<ProxyRef, (Change, Style)>>>;
+type Ledger = Arc<Mutex<BTreeMap<ProxyRef, (LevelChange, QueryStyle)>>>;
 
 /// What every proxy's part needs.
 struct Shared<'s> {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshladder_capture::snapshot::Need;
-use meshladder_judge::rules::{self, Rule};
+use meshladder_capture::Kind;
+use meshladder_capture::kind::Depth;
+use meshladder_capture::snapshot::{Inputs, Need, Part};
+use meshladder_judge::rules::{self, Lens, Rule};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use super::api::Cluster;
-use super::kinds::{self, Kind, Read};
 
 const REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
 
@@ -93,38 +94,38 @@ impl Purpose {
 
     /// The kinds of fact it reads.
     pub fn needs(self) -> BTreeSet<Need> {
-        let of = |keep: fn(&Rule) -> bool| {
-            let rules = rules::all().filter(move |rule| keep(rule));
-            rules
-                .flat_map(|rule| rule.needs.iter().chain(rule.uses))
-                .map(|path| Need::of_path(path))
-                .collect()
+        let of = |lens: Lens<'_>| {
+            let is_asked = |rule: &&Rule| match lens {
+                Lens::Objects => rule.is_of_objects(),
+                Lens::Mesh | Lens::Request(_) => rule.is_of_traffic(),
+            };
+            let rules = rules::all().filter(is_asked);
+            rules.flat_map(|rule| rule.inputs(lens)).collect()
         };
-        let some = |paths: &[&str]| paths.iter().map(|path| Need::of_path(path)).collect();
         match self {
-            Self::Check | Self::Why | Self::Describe => of(|rule| !rule.is_of_objects()),
+            Self::Check | Self::Why | Self::Describe => of(Lens::Mesh),
             // What runs all day and is read by many stays away from Secrets: what only they can
             // tell is skipped.
             Self::Monitor => {
-                let mut needs: BTreeSet<Need> = of(|rule| !rule.is_of_objects());
-                needs.remove(&Need::of_path("k8s/secrets.json"));
+                let mut needs: BTreeSet<Need> = of(Lens::Mesh);
+                needs.remove(&Need::Objects(Kind::Secret));
                 needs
             }
-            Self::Diff => WORKLOADS
-                .into_iter()
-                .chain(["istiod/"])
-                .map(Need::of_path)
-                .collect(),
-            Self::Canary => some(&WEIGHTS),
-            Self::Flags => some(&["k8s/services.json"]),
-            Self::Analyze => of(Rule::is_of_objects),
-            Self::ProxyStatus => some(&["k8s/pods.json", "istiod/"]),
-            Self::ProxyConfig | Self::LogLevel => some(&WORKLOADS),
+            Self::Diff => {
+                let istiod = Need::Part(Part::Istiod);
+                WORKLOADS.iter().chain([istiod]).collect()
+            }
+            Self::Canary => WEIGHTS.iter().collect(),
+            Self::Flags => [Need::Objects(Kind::Service)].into(),
+            Self::Analyze => of(Lens::Objects),
+            Self::ProxyStatus => [Need::Objects(Kind::Pod), Need::Part(Part::Istiod)].into(),
+            Self::ProxyConfig | Self::LogLevel => WORKLOADS.iter().collect(),
             Self::Snapshot => {
-                let objects = kinds::KINDS.iter().map(|kind| Need::Objects(kind.name()));
-                objects
-                    .chain(["istiod/", "proxies/", "logs/"].map(Need::of_path))
-                    .collect()
+                let read = Kind::ALL
+                    .iter()
+                    .filter(|kind| kind.depth() != Depth::Nothing);
+                let parts = [Part::Istiod, Part::Proxies, Part::Logs].map(Need::Part);
+                read.map(|kind| Need::Objects(*kind)).chain(parts).collect()
             }
         }
     }
@@ -185,63 +186,61 @@ impl Purpose {
 impl Right {
     /// Whether it can be granted in a namespace.
     fn is_in_namespace(&self) -> bool {
-        let is = |kind: &&Kind| kind.plural == self.resource && kind.group == self.group;
-        kinds::KINDS
-            .iter()
-            .find(is)
-            .is_none_or(|kind| kind.namespaced)
+        let is = |kind: &&Kind| kind.plural() == self.resource && kind.group() == self.group;
+        let kind = Kind::ALL.iter().find(is);
+        kind.is_none_or(|kind| kind.is_namespaced())
     }
 }
 
 /// What a target such as `deploy/cart` is found by.
-pub(crate) const WORKLOADS: [&str; 8] = [
-    "k8s/pods.json",
-    "k8s/services.json",
-    "k8s/deployments.apps.json",
-    "k8s/replicasets.apps.json",
-    "k8s/statefulsets.apps.json",
-    "k8s/daemonsets.apps.json",
-    "k8s/jobs.batch.json",
-    "proxies/",
-];
+pub(crate) const WORKLOADS: Inputs = Inputs::of(&[
+    Kind::Pod,
+    Kind::Service,
+    Kind::Deployment,
+    Kind::ReplicaSet,
+    Kind::StatefulSet,
+    Kind::DaemonSet,
+    Kind::Job,
+])
+.and(&[Part::Proxies]);
 
 /// What decides how traffic to a service is split.
-const WEIGHTS: [&str; 8] = [
-    "k8s/services.json",
-    "k8s/virtualservices.networking.istio.io.json",
-    "k8s/destinationrules.networking.istio.io.json",
-    "k8s/sidecars.networking.istio.io.json",
-    "k8s/serviceentries.networking.istio.io.json",
-    "k8s/httproutes.gateway.networking.k8s.io.json",
-    "k8s/gateways.gateway.networking.k8s.io.json",
-    "k8s/configmaps.json",
-];
+const WEIGHTS: Inputs = Inputs::of(&[
+    Kind::Service,
+    Kind::VirtualService,
+    Kind::DestinationRule,
+    Kind::Sidecar,
+    Kind::ServiceEntry,
+    Kind::HttpRoute,
+    Kind::K8sGateway,
+    Kind::ConfigMap,
+]);
 
 fn of_need(need: &Need) -> Option<Right> {
-    let Need::Objects(name) = need else {
+    let Need::Objects(kind) = need else {
         return None;
     };
-    let kind = kinds::named(name)?;
+    let is_named = kind.depth() == Depth::Named;
     Some(Right {
-        group: kind.group.to_owned(),
-        resource: kind.plural.to_owned(),
-        verbs: if kind.read == Read::Named {
+        group: kind.group().to_owned(),
+        resource: kind.plural().to_owned(),
+        verbs: if is_named {
             vec!["get", "list"]
         } else {
             vec!["list"]
         },
-        in_istio: kind.read == Read::Named,
-        without: without(kind),
+        in_istio: is_named,
+        without: without(*kind),
     })
 }
 
-fn without(kind: &Kind) -> &'static str {
-    match kind.plural {
-        "secrets" => "whether a gateway's certificate is there; only names and types are read",
-        "configmaps" => "the mesh's settings and injection templates",
-        "events" => "what Kubernetes complained of",
-        "nodes" => "zones and regions",
-        "pods" => "nearly everything",
+fn without(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Secret => "whether a gateway's certificate is there; only names and types are read",
+        Kind::ConfigMap => "the mesh's settings and injection templates",
+        Kind::Event => "what Kubernetes complained of",
+        Kind::Node => "zones and regions",
+        Kind::Pod => "nearly everything",
         _ => "the rules that look at them",
     }
 }

@@ -38,6 +38,11 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     done
 }
 
+/// Runs a future that holds nothing worth keeping when it is not done: Ctrl-C ends the process.
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    shared().runtime.block_on(future)
+}
+
 /// True once the user has pressed Ctrl-C while something was read.
 pub(crate) fn stop() -> watch::Receiver<bool> {
     shared().stop.subscribe()

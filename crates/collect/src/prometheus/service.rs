@@ -88,7 +88,7 @@ impl Server {
             .session
             .fetch(&path, &self.headers)
             .map_err(|lack| self.failed(&lack))?;
-        if body.len() as u64 > MOST_BYTES {
+        if body.len() > MOST_BYTES {
             return Err(AskError::Answer {
                 url: self.shown.clone(),
                 why: "the answer is too large".to_owned(),

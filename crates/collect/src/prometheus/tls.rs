@@ -1,36 +1,28 @@
-//! TLS to Prometheus: rustls with ring, the system's roots or those that are given, and our own
-//! certificate.
+//! TLS to Prometheus: the system's roots or those that are given, and our own certificate.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::config::{AuthInfo, Config};
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{Access, AskError};
 
-pub(super) fn config(access: &Access) -> Result<TlsConfig, AskError> {
-    let roots = match &access.cacert {
-        None => system(),
-        Some(path) => certificates(path)?,
-    };
-    let config = TlsConfig::builder()
-        .root_certs(RootCerts::new_with_certs(&roots))
-        .client_cert(own(access)?)
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
-    Ok(config.build())
-}
-
-/// What the system trusts. Where it has nothing, no server is trusted, and the handshake says so.
-fn system() -> Vec<Certificate<'static>> {
-    let found = rustls_native_certs::load_native_certs().certs;
-    found
-        .iter()
-        .map(|certificate| Certificate::from_der(certificate).to_owned())
-        .collect()
+/// Puts into a configuration whom we trust and who we are.
+pub(super) fn configure(config: &mut Config, access: &Access) -> Result<(), AskError> {
+    if let Some(path) = &access.cacert {
+        config.root_cert = Some(certificates(path)?);
+    }
+    if let Some(own) = own(access)? {
+        config.auth_info = own;
+    }
+    Ok(())
 }
 
 /// Our certificate and its key, which may stand in one file.
-fn own(access: &Access) -> Result<Option<ClientCert>, AskError> {
+fn own(access: &Access) -> Result<Option<AuthInfo>, AskError> {
     let Some(cert) = &access.cert else {
         return match &access.key {
             None => Ok(None),
@@ -38,46 +30,38 @@ fn own(access: &Access) -> Result<Option<ClientCert>, AskError> {
         };
     };
     let key = access.key.as_ref().unwrap_or(cert);
-    Ok(Some(ClientCert::new_with_certs(
-        &certificates(cert)?,
-        private_key(key)?,
-    )))
+    // The client library takes what it is given; what is none is told by its file here.
+    certificates(cert)?;
+    private_key(key)?;
+    Ok(Some(AuthInfo {
+        client_certificate_data: Some(STANDARD.encode(read(cert)?)),
+        client_key_data: Some(STANDARD.encode(read(key)?).into()),
+        ..AuthInfo::default()
+    }))
 }
 
-fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, AskError> {
-    let found: Vec<_> = items(path)?
-        .into_iter()
-        .filter_map(|item| {
-            if let PemItem::Certificate(certificate) = item {
-                Some(certificate)
-            } else {
-                None
-            }
-        })
-        .collect();
+fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, AskError> {
+    let pem = read(path)?;
+    let mut found = Vec::new();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        found.push(certificate.map_err(|why| unreadable(path, &why))?.to_vec());
+    }
     if found.is_empty() {
-        Err(wrong(path, "it has no certificate"))
-    } else {
-        Ok(found)
+        return Err(wrong(path, "it has no certificate"));
+    }
+    Ok(found)
+}
+
+fn private_key(path: &Path) -> Result<(), AskError> {
+    match PrivateKeyDer::from_pem_slice(read(path)?.as_bytes()) {
+        Ok(_) => Ok(()),
+        Err(pem::Error::NoItemsFound) => Err(wrong(path, "it has no private key")),
+        Err(why) => Err(unreadable(path, &why)),
     }
 }
 
-fn private_key(path: &Path) -> Result<PrivateKey<'static>, AskError> {
-    let key = items(path)?.into_iter().find_map(|item| {
-        if let PemItem::PrivateKey(key) = item {
-            Some(key)
-        } else {
-            None
-        }
-    });
-    key.ok_or_else(|| wrong(path, "it has no private key"))
-}
-
-fn items(path: &Path) -> Result<Vec<PemItem<'static>>, AskError> {
-    let pem = read(path)?;
-    parse_pem(pem.as_bytes())
-        .collect::<Result<_, _>>()
-        .map_err(|why| wrong(path, &why.to_string()))
+fn unreadable(path: &Path, why: &pem::Error) -> AskError {
+    wrong(path, &why.to_string())
 }
 
 /// The text of a file.

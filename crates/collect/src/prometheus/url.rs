@@ -1,57 +1,62 @@
 //! A server at a URL.
 
+use std::env;
+use std::error::Error;
+use std::io;
 use std::time::Duration;
 
-use ureq::Agent;
-use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
-use ureq::tls::TlsConfig;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use kube::client::Body;
+use kube::config::Config;
+use tokio::time::timeout;
 
 use super::{Access, AskError, tls};
+use crate::error::plain;
+use crate::live::connect::chain;
+use crate::live::list::escaped;
+use crate::live::{proxy, runtime};
 
 /// How long an answer may take when nobody says.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Answers larger than this are not read: no table has that many rows.
-pub(super) const MOST_BYTES: u64 = 64 << 20;
+pub(super) const MOST_BYTES: usize = 64 << 20;
 
-#[derive(Debug)]
+/// A server at a URL. The client for clusters asks it: it knows proxies, certificates and packed
+/// answers.
 pub(super) struct Server {
     base: String,
     headers: HeaderMap,
-    agent: Agent,
+    client: kube::Client,
     timeout: Duration,
 }
 
 impl Server {
     pub(super) fn new(url: &str, access: &Access) -> Result<Self, AskError> {
         let base = base(url)?;
+        let is_https = base.starts_with("https:");
         let has_files = [&access.cacert, &access.cert, &access.key]
             .iter()
             .any(|file| file.is_some());
-        if has_files && !base.starts_with("https:") {
-            return Err(AskError::Url {
-                url: base,
-                why: "certificates are for https://".to_owned(),
-            });
+        if has_files && !is_https {
+            return Err(cannot_ask(&base, "certificates are for https://"));
         }
-        let timeout = access.timeout.unwrap_or(TIMEOUT);
-        let config = Agent::config_builder()
-            .tls_config(if base.starts_with("https:") {
-                tls::config(access)?
-            } else {
-                TlsConfig::default()
-            })
-            .timeout_global(Some(timeout))
-            .http_status_as_error(false)
-            // What lets us in is for this server only.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(concat!("meshladder/", env!("CARGO_PKG_VERSION")));
+        let uri: Uri = base
+            .parse()
+            .map_err(|_| cannot_ask(&base, "it is no URL"))?;
+        let mut config = Config::new(uri);
+        tls::configure(&mut config, access)?;
+        config.proxy_url = proxy_to(&config.cluster_url).map_err(|why| cannot_ask(&base, &why))?;
+        // One time counts for all of it, and who asks again is the user.
+        config.connect_timeout = None;
+        config.default_retry = false;
+        let client = runtime::wait(async { kube::Client::try_from(config) });
         Ok(Self {
+            client: client.map_err(|error| cannot_ask(&base, &chain(&error)))?,
             base,
             headers: headers(access)?,
-            agent: config.build().new_agent(),
-            timeout,
+            timeout: access.timeout.unwrap_or(TIMEOUT),
         })
     }
 
@@ -62,56 +67,113 @@ impl Server {
 
     /// The body of a good answer, or of one that says in Prometheus' own words why it is none.
     pub(super) fn get(&self, path: &str, parameters: &[(&str, &str)]) -> Result<String, AskError> {
-        let mut request = self.agent.get(format!("{}{path}", self.base));
-        for (name, value) in parameters {
-            request = request.query(name, value);
+        let mut target = path.to_owned();
+        for (number, (name, value)) in parameters.iter().enumerate() {
+            let mark = if number == 0 { '?' } else { '&' };
+            target.push_str(&format!("{mark}{name}={}", escaped(value)));
         }
+        match runtime::wait(timeout(self.timeout, self.exchange(&target))) {
+            Ok(answer) => answer,
+            Err(_) => Err(self.late()),
+        }
+    }
+
+    async fn exchange(&self, target: &str) -> Result<String, AskError> {
+        let mut request = Request::get(target)
+            .header(header::ACCEPT, "*/*")
+            .header(header::USER_AGENT, USER_AGENT);
         if let Some(headers) = request.headers_mut() {
             headers.extend(self.headers.clone());
         }
-        let mut response = request.call().map_err(|why| self.failed(&why))?;
+        let request = request
+            .body(Body::empty())
+            .map_err(|why| cannot_ask(&self.base, &why.to_string()))?;
+        let response = self.client.send(request).await;
+        let response = response.map_err(|why| self.failed(&why))?;
         let status = response.status().as_u16();
-        let to = response
-            .headers()
-            .get(header::LOCATION)
-            .and_then(|to| to.to_str().ok())
-            .map(str::to_owned);
-        let body = response
-            .body_mut()
-            .with_config()
-            .limit(MOST_BYTES)
-            .lossy_utf8(true)
-            .read_to_string();
-        let body = body.map_err(|why| self.failed(&why))?;
+        // What lets us in is for this server only, so where a redirect leads is told, not asked.
+        let to = location(&response);
+        let body = Limited::new(response.into_body(), MOST_BYTES)
+            .collect()
+            .await;
+        let body = body.map_err(|why| self.failed(&*why))?.to_bytes();
+        let body = String::from_utf8_lossy(&body).into_owned();
         judge(&self.base, status, body, to.as_deref())
     }
 
-    fn failed(&self, error: &ureq::Error) -> AskError {
-        let url = self.base.clone();
-        match error {
-            ureq::Error::Timeout(_) => AskError::TimedOut {
-                url,
-                seconds: self.timeout.as_secs(),
-            },
-            ureq::Error::Io(why) if why.kind() == std::io::ErrorKind::TimedOut => {
-                AskError::TimedOut {
-                    url,
-                    seconds: self.timeout.as_secs(),
-                }
-            }
-            ureq::Error::Io(why) => AskError::Unreachable {
-                url,
-                why: crate::error::plain(why),
-            },
-            ureq::Error::HostNotFound => AskError::Unreachable {
-                url,
-                why: "the name does not resolve".to_owned(),
-            },
-            other => AskError::Unreachable {
-                url,
-                why: other.to_string(),
-            },
+    fn late(&self) -> AskError {
+        AskError::TimedOut {
+            url: self.base.clone(),
+            seconds: self.timeout.as_secs(),
         }
+    }
+
+    /// What went wrong, in the words of the system where it was the system.
+    fn failed(&self, error: &(dyn Error + 'static)) -> AskError {
+        let url = self.base.clone();
+        if find::<LengthLimitError>(error).is_some() {
+            let why = "the answer is too large".to_owned();
+            return AskError::Answer { url, why };
+        }
+        let why = match find::<io::Error>(error) {
+            Some(why) if why.kind() == io::ErrorKind::TimedOut => return self.late(),
+            Some(why) if why.raw_os_error().is_some() => plain(why),
+            _ => chain(error),
+        };
+        let why = if why.contains("dns error") {
+            "the name does not resolve".to_owned()
+        } else {
+            why
+        };
+        AskError::Unreachable { url, why }
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("base", &self.base)
+            .finish_non_exhaustive()
+    }
+}
+
+const USER_AGENT: &str = concat!("meshladder/", env!("CARGO_PKG_VERSION"));
+
+/// The first error of a type among an error and its causes.
+fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn location(response: &Response<Body>) -> Option<String> {
+    let to = response.headers().get(header::LOCATION)?;
+    Some(to.to_str().ok()?.to_owned())
+}
+
+/// The proxy that leads to a server: the one for its scheme, else the one for all.
+fn proxy_to(server: &Uri) -> Result<Option<Uri>, String> {
+    let variable = |name: &str| env::var(name).ok();
+    let proxy = proxy::choose(None, server, variable)?;
+    if proxy.is_some() {
+        return Ok(proxy);
+    }
+    proxy::choose(None, server, |name| match name {
+        "NO_PROXY" | "no_proxy" => variable(name),
+        _ if name.starts_with('H') => variable("ALL_PROXY"),
+        _ => variable("all_proxy"),
+    })
+}
+
+fn cannot_ask(url: &str, why: &str) -> AskError {
+    AskError::Url {
+        url: url.to_owned(),
+        why: why.to_owned(),
     }
 }
 

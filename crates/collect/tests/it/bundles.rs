@@ -1,5 +1,6 @@
 //! Bundles, whole and in part.
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, DocId, Need};
 use meshladder_collect::{Options, Source, open};
 
@@ -64,7 +65,7 @@ fn coverage_is_what_the_manifest_and_the_files_say() {
     ] {
         assert_eq!(coverage(&snapshot, path), word, "{path}");
     }
-    let secrets = snapshot.coverage(&Need::Objects("secrets".to_owned()));
+    let secrets = snapshot.coverage(&Need::Objects(Kind::Secret));
     assert_eq!(
         secrets,
         Coverage::Denied("no right to list secrets".to_owned())

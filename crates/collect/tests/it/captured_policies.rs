@@ -1,18 +1,18 @@
-//! Injection and NetworkPolicy on real meshes, when `MESHLADDER_SHARED` says where they are.
+//! Injection and NetworkPolicy on real meshes.
 
-use std::path::PathBuf;
+use std::path::Path;
 
+use meshladder_capture::Kind;
 use meshladder_mesh::injection::{Ca, Template};
 use meshladder_mesh::network_policy::{Passage, XDS};
 use meshladder_mesh::{Mesh, Object};
 
+use crate::expect::root;
+use crate::meshes::capture;
 use crate::support::opened;
 
-fn mesh(name: &str) -> Option<Mesh> {
-    let shared = PathBuf::from(std::env::var_os("MESHLADDER_SHARED")?);
-    Some(Mesh::build(&opened(
-        &shared.join("meshes").join(name).join("bundle.tar.gz"),
-    )))
+fn mesh(bundle: &Path) -> Mesh {
+    Mesh::build(&opened(bundle))
 }
 
 fn has_proxy(mesh: &Mesh, pod: &Object) -> bool {
@@ -22,7 +22,7 @@ fn has_proxy(mesh: &Mesh, pod: &Object) -> bool {
 
 #[test]
 fn the_pods_of_a_healthy_mesh_have_the_proxies_they_should_and_reach_istiod() {
-    let Some(mesh) = mesh("healthy") else { return };
+    let mesh = mesh(&capture("healthy").bundle());
     let injectors = mesh.injectors();
     for hook in &injectors.webhooks {
         let served = injectors.served(*hook);
@@ -31,7 +31,7 @@ fn the_pods_of_a_healthy_mesh_have_the_proxies_they_should_and_reach_istiod() {
             "{served:?}"
         );
     }
-    for pod in mesh.objects.of_kind("Pod") {
+    for pod in mesh.objects.of_kind(Kind::Pod) {
         let injection = injectors.injection(Template::of(pod).expect("a pod"));
         let expected = if has_proxy(&mesh, pod) { "yes" } else { "no" };
         assert_eq!(
@@ -57,22 +57,16 @@ fn the_pods_of_a_healthy_mesh_have_the_proxies_they_should_and_reach_istiod() {
 
 #[test]
 fn the_policy_that_cuts_proxies_off_is_found_for_each_of_them_and_for_no_other() {
-    for (name, policy, is_cut) in [
-        (
-            "canary-gets-no-traffic-np-blocks-15012",
-            "restrict-egress",
-            "",
-        ),
-        (
-            "payments-green-still-denies",
-            "payments-green-egress",
-            "payments-green-",
-        ),
+    let demo = root().join("crates/meshladder/demo/canary-gets-no-traffic.tar.zst");
+    let payments = capture("payments-green-still-denies").bundle();
+    for (bundle, policy, is_cut) in [
+        (demo, "restrict-egress", ""),
+        (payments, "payments-green-egress", "payments-green-"),
     ] {
-        let Some(mesh) = mesh(name) else { return };
+        let mesh = mesh(&bundle);
         for pod in mesh
             .objects
-            .of_kind("Pod")
+            .of_kind(Kind::Pod)
             .iter()
             .filter(|pod| has_proxy(&mesh, pod))
         {
@@ -89,7 +83,8 @@ fn the_policy_that_cuts_proxies_off_is_found_for_each_of_them_and_for_no_other()
                 assert_eq!(
                     by,
                     if expected { vec![policy] } else { vec![] },
-                    "{name}: {}",
+                    "{}: {}",
+                    bundle.display(),
                     pod.id
                 );
             }
@@ -99,9 +94,7 @@ fn the_policy_that_cuts_proxies_off_is_found_for_each_of_them_and_for_no_other()
 
 #[test]
 fn a_webhook_left_behind_by_a_removed_revision_is_not_served() {
-    let Some(mesh) = mesh("catalog-v2-pods-refused-by-stale-webhook") else {
-        return;
-    };
+    let mesh = mesh(&capture("catalog-v2-pods-refused-by-stale-webhook").bundle());
     let injectors = mesh.injectors();
     let unserved: Vec<_> = injectors
         .webhooks

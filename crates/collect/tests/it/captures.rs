@@ -1,5 +1,4 @@
-//! Real captures, when `MESHLADDER_SHARED` says where they are. Made-up sources in the other
-//! modules hold the same ground.
+//! Real captures. Made-up sources in the other modules hold the same ground.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,11 +6,9 @@ use std::path::PathBuf;
 use meshladder_capture::snapshot::{DocId, Shape, Snapshot};
 use meshladder_collect::{Options, Source, bundle, open};
 
+use crate::expect::root;
+use crate::meshes::{capture, captures, shared};
 use crate::support::*;
-
-fn shared(path: &str) -> Option<PathBuf> {
-    std::env::var_os("MESHLADDER_SHARED").map(|folder| PathBuf::from(folder).join(path))
-}
 
 fn shapes(snapshot: &Snapshot) -> BTreeMap<Shape, usize> {
     snapshot.ids().fold(BTreeMap::new(), |mut shapes, id| {
@@ -22,15 +19,9 @@ fn shapes(snapshot: &Snapshot) -> BTreeMap<Shape, usize> {
 
 #[test]
 fn every_mesh_opens_verifies_and_survives_being_written() {
-    let Some(meshes) = shared("meshes") else {
-        return;
-    };
     let place = Place::new();
-    for mesh in std::fs::read_dir(meshes)
-        .expect("the captures are there")
-        .flatten()
-    {
-        let path = mesh.path().join("bundle.tar.gz");
+    for mesh in captures() {
+        let path = mesh.bundle();
         let snapshot = opened(&path);
         assert_eq!(place.problems(&snapshot), [""; 0], "{}", path.display());
         assert!(snapshot.ids().count() > 20 && snapshot.taken_at().is_some());
@@ -43,7 +34,7 @@ fn every_mesh_opens_verifies_and_survives_being_written() {
             .count();
         assert_eq!(broken, 0, "{:?}", verified.problems);
     }
-    let healthy = opened(&shared("meshes/healthy/bundle.tar.gz").expect("it is set"));
+    let healthy = opened(&capture("healthy").bundle());
     for name in ["b.tar", "b.tar.gz", "b.tar.zst", "b"] {
         bundle::write(&healthy, &place.path(name)).expect("it can be written");
         let again = opened(&place.path(name));
@@ -60,13 +51,8 @@ fn every_mesh_opens_verifies_and_survives_being_written() {
 
 #[test]
 fn the_bug_report_and_the_bundle_of_one_mesh_have_the_same_proxies() {
-    let (Some(report), Some(bundle)) = (
-        shared("samples/bug-report.tar.gz"),
-        shared("meshes/healthy/bundle.tar.gz"),
-    ) else {
-        return;
-    };
-    let (report, bundle) = (opened(&report), opened(&bundle));
+    let report = opened(&root().join("fixtures/bug-report/bug-report.tar.zst"));
+    let bundle = opened(&capture("healthy").bundle());
     assert_eq!(report.problems(), []);
     let proxies = |snapshot: &Snapshot, shape| {
         snapshot
@@ -102,36 +88,43 @@ fn the_bug_report_and_the_bundle_of_one_mesh_have_the_same_proxies() {
 }
 
 #[test]
-fn the_samples_of_one_large_proxy_belong_together() {
-    let Some(samples) = shared("samples") else {
-        return;
-    };
-    let files = [
-        "config_dump-1500-services.json.gz",
-        "clusters-1500-services.json.gz",
-    ];
+fn files_of_one_proxy_belong_together_whatever_they_are_called() {
+    let small = root().join("fixtures/meshes/small/bundle/proxies/tools/curl-5b64d475cf-qzthp");
+    let files = ["config_dump", "clusters"].map(|part| {
+        (
+            format!("{part}-small.json"),
+            small.join(part).with_extension("json"),
+        )
+    });
+    let size = belong_together(files, "proxies/tools/curl-5b64d475cf-qzthp");
+    assert!(size > 80_000, "{size}");
+    // A proxy that sees 1,500 services.
+    if let Some(samples) = shared("samples") {
+        let files = [
+            "config_dump-1500-services.json.gz",
+            "clusters-1500-services.json.gz",
+        ]
+        .map(|name| (name.to_owned(), samples.join(name)));
+        let size = belong_together(files, "proxies/tools/curl-5b64d475cf-cwr6l");
+        assert!(size > 37_000_000, "{size}");
+    }
+}
+
+/// Puts a config dump and a `/clusters` into one folder, under names of their own, and gives their
+/// size.
+fn belong_together(files: [(String, PathBuf); 2], proxy: &str) -> u64 {
     let place = Place::new();
-    for name in files {
-        place.put(
-            name,
-            std::fs::read(samples.join(name)).expect("the sample is there"),
-        );
+    for (name, path) in &files {
+        place.put(name, std::fs::read(path).expect("the file is there"));
     }
     let snapshot = opened(&place.path(""));
-    let proxy = "proxies/tools/curl-5b64d475cf-cwr6l";
-    assert_eq!(
-        ids(&snapshot),
-        [
-            format!("{proxy}/clusters.json"),
-            format!("{proxy}/config_dump.json")
-        ]
-    );
-    let sizes: u64 = snapshot.sizes().map(|(_, size)| size).sum();
-    assert!(sizes > 37_000_000);
-    let alone = open(&[Source::from(samples.join(files[0]))], &Options::default())
-        .expect("it can be opened");
+    let expected = ["clusters", "config_dump"].map(|part| format!("{proxy}/{part}.json"));
+    assert_eq!(ids(&snapshot), expected);
+    let (_, dump) = &files[0];
+    let alone = open(&[Source::from(dump.clone())], &Options::default()).expect("it can be opened");
     let document = alone
-        .open(&DocId::new(format!("{proxy}/config_dump.json")))
+        .open(&DocId::new(expected[1].clone()))
         .expect("it is there");
     assert_eq!(document.text.len(), document.text.capacity());
+    snapshot.sizes().map(|(_, size)| size).sum()
 }

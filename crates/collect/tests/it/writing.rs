@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_collect::{Options, Source, bundle, open};
 
@@ -258,7 +259,7 @@ fn the_manifest_is_json_whatever_the_reasons_say() {
     let mut builder = meshladder_capture::snapshot::Builder::new();
     let denied = meshladder_capture::snapshot::Coverage::Denied(why.to_owned());
     builder.note(
-        meshladder_capture::snapshot::Need::Objects("pods".to_owned()),
+        meshladder_capture::snapshot::Need::Objects(Kind::Pod),
         denied,
     );
     let place = Place::new();

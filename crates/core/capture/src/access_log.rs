@@ -12,14 +12,14 @@ mod reader;
 mod record;
 mod wrapping;
 
-pub use field::Field;
-pub use format::{Format, JsonFormat, TextFormat};
-pub use reader::{Formats, Reader, Reading};
-pub use record::Record;
+pub use field::LogField;
+pub use format::{JsonFormat, LogFormat, TextFormat};
+pub use reader::{FormatList, LineKind, LogReader};
+pub use record::AccessRecord;
 
 /// One request, as a proxy logged it. `-` in the log is empty here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct AccessLine {
     /// The log, as a document's id.
     pub doc: String,
     /// The line in it, counted from 1.
@@ -65,39 +65,39 @@ pub struct Line {
 }
 
 /// The lines of a log that are access-log lines, in a format of Istio's or Envoy's own.
-pub fn lines(doc: &Document) -> impl Iterator<Item = Line> {
-    static OWN: Formats = Formats::OWN;
+pub fn lines(doc: &Document) -> impl Iterator<Item = AccessLine> {
+    static OWN: FormatList = FormatList::OWN;
     lines_in(doc, &OWN)
 }
 
 /// The same with other formats besides.
 pub fn lines_in<'d>(
     doc: &'d Document,
-    formats: &'d Formats,
-) -> impl Iterator<Item = Line> + use<'d> {
+    formats: &'d FormatList,
+) -> impl Iterator<Item = AccessLine> + use<'d> {
     let mut reader = formats.reader();
     doc.text
         .lines()
         .enumerate()
         .filter_map(move |(i, text)| match reader.read(text) {
-            Reading::Access(record) => Some(Line {
+            LineKind::Access(record) => Some(AccessLine {
                 doc: doc.id.to_string(),
                 number: i + 1,
-                ..Line::from(&record)
+                ..AccessLine::from(&record)
             }),
             _ => None,
         })
 }
 
 /// Reads one line in a format of Istio's or Envoy's own; none for anything that is no access log.
-pub fn parse(text: &str) -> Option<Line> {
-    match Formats::default().reader().read(text) {
-        Reading::Access(record) => Some(Line::from(&record)),
+pub fn parse(text: &str) -> Option<AccessLine> {
+    match FormatList::default().reader().read(text) {
+        LineKind::Access(record) => Some(AccessLine::from(&record)),
         _ => None,
     }
 }
 
-impl Line {
+impl AccessLine {
     /// Whether that flag is set.
     pub fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|f| f == flag)
@@ -109,31 +109,31 @@ impl Line {
     }
 }
 
-impl From<&Record<'_>> for Line {
-    fn from(record: &Record<'_>) -> Self {
+impl From<&AccessRecord<'_>> for AccessLine {
+    fn from(record: &AccessRecord<'_>) -> Self {
         let text = |field| record.get(field).to_owned();
         Self {
             doc: String::new(),
             number: 0,
-            start: text(Field::Start),
-            method: text(Field::Method),
-            path: text(Field::Path),
-            protocol: text(Field::Protocol),
+            start: text(LogField::Start),
+            method: text(LogField::Method),
+            path: text(LogField::Path),
+            protocol: text(LogField::Protocol),
             code: record.code(),
             flags: record.flags().map(str::to_owned).collect(),
-            details: text(Field::Details),
-            termination: text(Field::Termination),
-            failure: text(Field::Failure),
-            duration: record.number(Field::Duration),
-            authority: text(Field::Authority),
-            upstream_host: text(Field::UpstreamHost),
-            cluster: text(Field::Cluster),
-            upstream_local: text(Field::UpstreamLocal),
-            local: text(Field::Local),
-            remote: text(Field::Remote),
-            server_name: text(Field::ServerName),
-            route: text(Field::Route),
-            request_id: text(Field::RequestId),
+            details: text(LogField::Details),
+            termination: text(LogField::Termination),
+            failure: text(LogField::Failure),
+            duration: record.number(LogField::Duration),
+            authority: text(LogField::Authority),
+            upstream_host: text(LogField::UpstreamHost),
+            cluster: text(LogField::Cluster),
+            upstream_local: text(LogField::UpstreamLocal),
+            local: text(LogField::Local),
+            remote: text(LogField::Remote),
+            server_name: text(LogField::ServerName),
+            route: text(LogField::Route),
+            request_id: text(LogField::RequestId),
         }
     }
 }

@@ -9,9 +9,9 @@ mod read;
 mod table;
 mod transport;
 
-pub use details::{Detail, detail};
-pub use foreign::{Foreign, foreign};
-pub use read::{GRPC_STATUSES, Reading, read};
+pub use details::{ResponseDetail, detail};
+pub use foreign::{ForeignCode, foreign};
+pub use read::{GRPC_STATUSES, Meaning, read};
 
 /// One response flag.
 #[derive(Debug)]
@@ -37,14 +37,14 @@ pub struct Flag {
     /// In the log of a gateway.
     pub at_gateway: &'static str,
     /// Causes in an Istio mesh, the likeliest first, each with the command that confirms it.
-    pub causes: &'static [Cause],
+    pub causes: &'static [FlagCause],
     /// What it is often mistaken for.
     pub not: &'static str,
 }
 
 /// A cause of a flag.
 #[derive(Debug)]
-pub struct Cause {
+pub struct FlagCause {
     /// What is wrong.
     pub what: &'static str,
     /// The command that confirms it.

@@ -5,5 +5,8 @@ pub mod access_log;
 pub mod envoy;
 pub mod flags;
 pub mod istiod;
+pub mod kind;
 pub mod object;
 pub mod snapshot;
+
+pub use kind::Kind;

@@ -1,12 +1,13 @@
 //! Objects in documents: lists, single objects, multi-document YAML.
 
+use crate::Kind;
 use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot};
-use meshladder_text::json::{Fault, Raw};
+use meshladder_text::json::{Raw, TextFault};
 use meshladder_text::name::Names;
 use meshladder_text::parallel;
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Node, Value};
-use meshladder_text::yaml::{self, Loaded, Part, Scalars};
+use meshladder_text::yaml::{self, Scalars, StreamPart, YamlStream};
 
 /// One object, as a view over its tree.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,11 @@ impl<'a> ObjectView<'a> {
     /// `Pod`, `VirtualService`, …
     pub fn kind(self) -> &'a str {
         self.kind
+    }
+
+    /// Whether it is of a kind.
+    pub fn is(self, kind: Kind) -> bool {
+        self.kind == kind.singular() && Kind::of(self.kind, self.group()) == Some(kind)
     }
 
     /// `v1`, `networking.istio.io/v1`, …
@@ -95,7 +101,7 @@ pub fn each_with_id(
 
 /// An object, taken out of its document.
 #[derive(Debug)]
-pub struct Taken {
+pub struct PlacedObject {
     /// The object.
     pub node: Node,
     /// `Pod`, `VirtualService`, …
@@ -109,7 +115,7 @@ pub struct Taken {
 pub fn take_all(
     snapshot: &Snapshot,
     threads: usize,
-    mut take: impl FnMut(&DocId, Taken),
+    mut take: impl FnMut(&DocId, PlacedObject),
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
@@ -125,7 +131,7 @@ pub fn take_all(
                 let (kind, pointer) = (object.kind.into(), object.pointer.into());
                 take(
                     id,
-                    Taken {
+                    PlacedObject {
                         node: object.node.clone(),
                         kind,
                         pointer,
@@ -162,16 +168,16 @@ pub fn take_all(
 }
 
 /// Loads the documents of a YAML text, some at a time.
-fn load(text: &str, threads: usize) -> Vec<Loaded> {
+fn load(text: &str, threads: usize) -> Vec<YamlStream> {
     /// Small enough that all threads have work to the end, large enough that they find the same
     /// names again.
     const PARTS: usize = 256;
     let parts = yaml::split(text);
-    let chunks: Vec<&[Part<'_>]> = parts.chunks(PARTS).collect();
+    let chunks: Vec<&[StreamPart<'_>]> = parts.chunks(PARTS).collect();
     parallel::each(&chunks, threads, |parts| {
         let mut scalars = Scalars::default();
-        let mut all = Loaded::default();
-        for Loaded {
+        let mut all = YamlStream::default();
+        for YamlStream {
             documents,
             problems,
         } in parts.iter().map(|part| part.load(&mut scalars))
@@ -183,7 +189,7 @@ fn load(text: &str, threads: usize) -> Vec<Loaded> {
     })
 }
 
-fn take_node(node: Node, at: &str, take: &mut dyn FnMut(Taken)) {
+fn take_node(node: Node, at: &str, take: &mut dyn FnMut(PlacedObject)) {
     let kind = node.str_at("kind").unwrap_or_default().to_owned();
     let is_list = kind.ends_with("List") && node.get("items").is_some();
     let (items, list_kind, folder) = match node.value {
@@ -205,13 +211,13 @@ fn take_node(node: Node, at: &str, take: &mut dyn FnMut(Taken)) {
     }
 }
 
-fn take_one(node: Node, list_kind: &str, pointer: &str, take: &mut dyn FnMut(Taken)) {
+fn take_one(node: Node, list_kind: &str, pointer: &str, take: &mut dyn FnMut(PlacedObject)) {
     let kind = node
         .get("kind")
         .and_then(Node::text)
         .unwrap_or_else(|| kind_of(&node, list_kind).into());
     if !kind.is_empty() {
-        take(Taken {
+        take(PlacedObject {
             node,
             kind,
             pointer: pointer.into(),
@@ -220,7 +226,7 @@ fn take_one(node: Node, list_kind: &str, pointer: &str, take: &mut dyn FnMut(Tak
 }
 
 /// Visits the objects of one document.
-pub fn each_in(doc: &Document, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<Fault> {
+pub fn each_in(doc: &Document, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<TextFault> {
     if yaml::is_json(&doc.text) {
         each_json(&doc.text, visit)
     } else {
@@ -237,7 +243,7 @@ pub fn each_in(doc: &Document, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<Fau
 }
 
 /// A list of thousands of pods is read one by one; no tree of the whole is built.
-fn each_json(text: &str, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<Fault> {
+fn each_json(text: &str, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<TextFault> {
     let root = match Raw::of(text) {
         Ok(root) => root,
         Err(fault) => return vec![fault],

@@ -8,19 +8,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use meshladder_text::json::Fault;
+use meshladder_text::json::TextFault;
 use meshladder_text::place::Place;
 use meshladder_text::time::Time;
 
 mod builder;
 mod coverage;
 mod id;
+mod need;
 mod redact;
 mod times;
 
 pub use builder::Builder;
-pub use coverage::{Coverage, Need};
+pub use coverage::Coverage;
 pub use id::{DocId, ProxyRef, Shape};
+pub use need::{Inputs, Need, Part};
 pub use redact::redact;
 
 /// See the module.
@@ -29,7 +31,7 @@ pub struct Snapshot {
     /// Looked for when first asked for: reading every document for it would cost as much as many a
     /// question.
     taken_at: OnceLock<Option<Time>>,
-    docs: BTreeMap<DocId, Entry>,
+    docs: BTreeMap<DocId, StoredDocument>,
     sources: Vec<String>,
     metas: BTreeMap<String, Meta>,
     coverage: BTreeMap<(String, Need), Coverage>,
@@ -56,12 +58,12 @@ pub struct Meta {
 /// A document's bytes, read when its turn comes. The collector supplies it; the core only calls it.
 pub type Fetch = Arc<dyn Fn() -> Result<Vec<u8>, String> + Send + Sync>;
 
-struct Entry {
+struct StoredDocument {
     origin: String,
-    body: Body,
+    body: DocumentBody,
 }
 
-enum Body {
+enum DocumentBody {
     Held(Arc<String>),
     Deferred {
         size: u64,
@@ -71,7 +73,7 @@ enum Body {
     },
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for StoredDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry")
             .field("origin", &self.origin)
@@ -125,7 +127,7 @@ impl fmt::Display for Problem {
 
 impl Document {
     /// A fault in this document, with its line and column.
-    pub fn problem(&self, fault: &Fault) -> Problem {
+    pub fn problem(&self, fault: &TextFault) -> Problem {
         Problem {
             origin: self.origin.clone(),
             place: Some(Place::of(&self.text, fault.at)),
@@ -144,8 +146,8 @@ impl Snapshot {
                 .iter()
                 .filter(|(id, _)| times::may_tell(id) && self.is_undated(id));
             let found = undated.filter_map(|(id, entry)| match &entry.body {
-                Body::Held(text) => times::newest(id, text.as_bytes()),
-                Body::Deferred { fetch, told, .. } => match told.get() {
+                DocumentBody::Held(text) => times::newest(id, text.as_bytes()),
+                DocumentBody::Deferred { fetch, told, .. } => match told.get() {
                     Some(time) => *time,
                     None => times::newest(id, &fetch().ok()?),
                 },
@@ -180,8 +182,8 @@ impl Snapshot {
     /// The ids of all documents with the size of each in bytes, in order.
     pub fn sizes(&self) -> impl Iterator<Item = (&DocId, u64)> {
         self.docs.iter().map(|(id, entry)| match &entry.body {
-            Body::Held(text) => (id, text.len() as u64),
-            Body::Deferred { size, .. } => (id, *size),
+            DocumentBody::Held(text) => (id, text.len() as u64),
+            DocumentBody::Deferred { size, .. } => (id, *size),
         })
     }
 
@@ -206,8 +208,8 @@ impl Snapshot {
             .get(id)
             .ok_or_else(|| Problem::new(id.to_string(), "no such document"))?;
         let (text, problem) = match &entry.body {
-            Body::Held(text) => (Arc::clone(text), None),
-            Body::Deferred { fetch, told, .. } => {
+            DocumentBody::Held(text) => (Arc::clone(text), None),
+            DocumentBody::Deferred { fetch, told, .. } => {
                 let bytes = fetch().map_err(|why| Problem::new(&entry.origin, why))?;
                 // Its time will be asked for; who looked for it later would read the whole text
                 // again.
@@ -284,12 +286,12 @@ impl Snapshot {
         };
         let yaml = path
             .strip_suffix(".json")
-            .filter(|_| matches!(need, Need::Objects(_)));
+            .filter(|_| need.objects().is_some());
         let is_file = !path.ends_with('/');
         if is_file && (here(&path) || yaml.is_some_and(|stem| here(&format!("{stem}.yaml")))) {
             return Coverage::Complete;
         }
-        noted(Need::Part(String::new())).unwrap_or(if here(&path) {
+        noted(Need::Part(Part::Everything)).unwrap_or(if here(&path) {
             Coverage::Complete
         } else {
             Coverage::NotAsked

@@ -7,7 +7,7 @@ use meshladder_text::tree::Node;
 mod fix;
 mod rung;
 
-pub use fix::{Change, Fix, FixKind, Patch, Risk};
+pub use fix::{Change, Fix, FixKind, Op, Patch, Risk};
 pub use rung::Rung;
 
 /// One claim. It cannot be made without evidence.
@@ -15,6 +15,8 @@ pub use rung::Rung;
 pub struct Finding {
     /// The rule's code, such as `ML0701`.
     pub code: &'static str,
+    /// istioctl's code for it, such as `IST0173`, which `analyze` shows in place of ours.
+    pub ist: Option<&'static str>,
     /// The rule's name, such as `subset-selects-no-pods`.
     pub name: &'static str,
     /// The rung it belongs to.
@@ -229,6 +231,12 @@ impl Finding {
     /// Not as bad as the rule's usual.
     pub fn severity(&mut self, severity: Severity) -> &mut Self {
         self.severity = severity;
+        self
+    }
+
+    /// istioctl has this code for it, of the several that it has for the rule, or none.
+    pub fn ist(&mut self, code: Option<&'static str>) -> &mut Self {
+        self.ist = code;
         self
     }
 

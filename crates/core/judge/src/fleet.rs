@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use meshladder_capture::istiod::syncz::{self, Sync};
+use meshladder_capture::istiod::syncz::{self, SyncStatus};
 use meshladder_capture::snapshot::{DocId, ProxyRef, Shape, Snapshot};
 
 mod proxy;
@@ -44,7 +44,7 @@ pub struct Stream {
 #[derive(Clone, Debug)]
 pub struct Watch {
     /// Whether the proxy has it.
-    pub sync: Sync,
+    pub sync: SyncStatus,
     /// The proxy's words when it refused.
     pub error: String,
     /// When the last push was sent, RFC 3339.
@@ -129,9 +129,9 @@ impl Stream {
     }
 }
 
-fn stream(id: &DocId, connection: &syncz::Connection<'_>) -> Option<Stream> {
+fn stream(id: &DocId, connection: &syncz::XdsConnection<'_>) -> Option<Stream> {
     let (pod, namespace) = connection.proxy.rsplit_once('.')?;
-    let watch = |w: &syncz::Watch<'_>| Watch {
+    let watch = |w: &syncz::TypeSync<'_>| Watch {
         sync: w.sync(),
         error: w.last_error.to_string(),
         sent_time: w.sent_time.to_string(),

@@ -6,11 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
-use crate::rules::{self, Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_capture::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
+use crate::rules::{self, Case, Check, Facts, Lens, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Coverage, DocId, Need, Part, ProxyRef, Snapshot};
 use meshladder_mesh::schema::Faults;
-use meshladder_mesh::{Mesh, ObjectRef, reads};
-use meshladder_sim::trace::{Kind, Trace};
+use meshladder_mesh::{Mesh, ObjectRef, probe};
+use meshladder_sim::trace::{EndKind, Trace};
 use meshladder_sim::walk::{self, Call};
 use meshladder_text::parallel;
 
@@ -82,7 +83,8 @@ pub fn climb_along(
     let case = trace
         .as_ref()
         .map(|(call, trace)| case::build(&facts, call, trace, question.seen.as_ref()));
-    ran.extend(climbed().filter_map(|rule| run(rule, &facts, case.as_ref())));
+    let lens = Lens::of_climb(case.as_ref());
+    ran.extend(climbed().filter_map(|rule| run(rule, &facts, lens)));
     ran.sort_by_key(|ran| ran.rule.code);
     let mut findings: Vec<Finding> = ran
         .iter()
@@ -122,9 +124,9 @@ pub fn climb_along(
         attribute::causes(&mut findings);
     }
     verify::fixes(&mut findings, &facts, case.as_ref(), question);
-    let coverage = coverage(climbed(), snapshot);
+    let coverage = coverage(climbed(), Lens::Mesh, snapshot);
     Report {
-        question: question.scope.to_json(question.seen.as_ref()),
+        question: question.scope.topic(question.seen.as_ref()),
         about: question.scope.in_words(),
         taken_at: snapshot.taken_at(),
         verdict,
@@ -162,7 +164,7 @@ fn visit_proxies(
         .iter()
         .map(|rule| Ran {
             rule,
-            skipped: lacking(rule, snapshot, mesh),
+            skipped: lacking(rule, Lens::Mesh, snapshot, mesh),
             sink: Sink::new(rule),
         })
         .collect();
@@ -199,31 +201,24 @@ fn visit(
     (proxy.summary(), sinks)
 }
 
-/// Runs a rule that looks at the mesh or at the request; none for one that does not apply.
-fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Option<Ran> {
-    let skipped = lacking(rule, facts.snapshot, facts.mesh);
-    let sink = match (rule.check, case) {
+/// Asks a rule through a lens; none for one that does not apply.
+fn run(rule: &'static Rule, facts: &Facts<'_>, lens: Lens<'_>) -> Option<Ran> {
+    let skipped = lacking(rule, lens, facts.snapshot, facts.mesh);
+    let sink = match (rule.check, lens.case()) {
         (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
         _ if skipped.is_some() => Sink::new(rule),
-        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(facts, sink)),
-        (Check::Either(check), case) => guarded(rule, |sink| check(facts, case, sink)),
-        (Check::Request(check), Some(case)) => guarded(rule, |sink| check(facts, case, sink)),
+        _ => guarded(rule, |sink| rule.ask(facts, lens, sink)),
     };
     let mut ran = Ran {
         rule,
         skipped,
         sink,
     };
-    let coverage = |path: &&&str| facts.snapshot.coverage(&Need::of_path(path));
-    let in_part = rule
-        .needs
-        .iter()
-        .any(|path| matches!(coverage(&path), Coverage::Partial(_)));
-    if in_part
-        || rule
-            .uses
-            .iter()
-            .any(|path| matches!(coverage(&path), Coverage::Denied(_)))
+    let coverage = |need: Need| facts.snapshot.coverage(&need);
+    let mut needs = rule.needs(lens).iter().map(coverage);
+    let mut uses = rule.uses(lens).iter().map(coverage);
+    if needs.any(|coverage| matches!(coverage, Coverage::Partial(_)))
+        || uses.any(|coverage| matches!(coverage, Coverage::Denied(_)))
     {
         for finding in &mut ran.sink.findings {
             finding.confidence(Confidence::Likely);
@@ -236,9 +231,7 @@ fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Optio
 fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let mut sink = Sink::new(rule);
-        reads::running(rule.code);
-        check(&mut sink);
-        reads::running("");
+        probe::running(rule.code, || check(&mut sink));
         sink
     }));
     ran.unwrap_or_else(|_| {
@@ -260,19 +253,26 @@ fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
 
 /// The first thing that a rule cannot do without and that is not there. Of a kind that was read
 /// only in part and of which there is none at all, nothing can be concluded either.
-fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Coverage)> {
-    rule.needs.iter().find_map(|path| {
-        let need = Need::of_path(path);
-        match snapshot.coverage(&need) {
-            Coverage::Complete => None,
-            Coverage::Partial(_) if rule.is_of_objects() && snapshot.is_files() => {
-                analyze::is_not_in_files(rule, path, mesh)
-                    .then(|| (need, Coverage::Partial("the files have none".to_owned())))
-            }
-            Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => {
-                None
-            }
-            coverage => Some((need, coverage)),
+fn lacking(
+    rule: &Rule,
+    lens: Lens<'_>,
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+) -> Option<(Need, Coverage)> {
+    let is_of_files = matches!(lens, Lens::Objects) && snapshot.is_files();
+    rule.needs(lens).iter().find_map(|need| {
+        let kind = match need {
+            Need::Objects(kind) => Some(kind),
+            _ => None,
+        };
+        match (snapshot.coverage(&need), kind) {
+            (Coverage::Complete, _) => None,
+            (Coverage::Partial(_), _) if is_of_files => kind
+                .filter(|kind| analyze::is_not_in_files(rule, *kind, mesh))
+                .map(|_| (need, Coverage::Partial("the files have none".to_owned()))),
+            (Coverage::Partial(_), None) => None,
+            (Coverage::Partial(_), Some(kind)) if mesh.objects.has_any(kind) => None,
+            (coverage, _) => Some((need, coverage)),
         }
     })
 }
@@ -280,9 +280,9 @@ fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Cover
 /// A finding may follow from another that was not made for want of a fact: then that fact decides
 /// whether it is a root. And whom an object concerns, only the pods tell.
 fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
-    const PODS: &str = "k8s/pods.json";
-    let pods = snapshot.coverage(&Need::of_path(PODS));
-    let pods = matches!(pods, Coverage::Denied(_)).then(|| pods.lack(&Need::of_path(PODS)));
+    let pods = Need::Objects(Kind::Pod);
+    let coverage = snapshot.coverage(&pods);
+    let pods = matches!(coverage, Coverage::Denied(_)).then(|| coverage.lack(&pods));
     for finding in findings {
         let explains = |ran: &&Ran| {
             ran.rule
@@ -290,7 +290,8 @@ fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
                 .iter()
                 .any(|code| finding.code.starts_with(code))
         };
-        let uses_pods = rules::named(finding.code).is_some_and(|rule| rule.uses.contains(&PODS));
+        let uses_pods =
+            rules::named(finding.code).is_some_and(|rule| rule.uses.kinds().contains(&Kind::Pod));
         let facts = ran
             .iter()
             .filter(explains)
@@ -306,7 +307,7 @@ fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
 
 /// What only tells of the past: a mesh is judged without it, and the rung says what was not looked
 /// at.
-const ONLY_TELL: [&str; 2] = ["k8s/events.json", "logs/"];
+const ONLY_TELL: [Need; 2] = [Need::Objects(Kind::Event), Need::Part(Part::Logs)];
 
 /// Facts that were missing and could change the answer.
 fn missing(
@@ -318,7 +319,7 @@ fn missing(
     unknown.extend(ran.iter().flat_map(|ran| ran.sink.unknown.clone()));
     if let Some(case) = case {
         let ends = case.trace.branches.iter().map(|branch| &branch.end);
-        let open = ends.filter(|end| end.kind == Kind::Undecided);
+        let open = ends.filter(|end| end.kind == EndKind::Undecided);
         unknown.extend(open.map(|end| end.because.clone()));
     }
     let unread = ran
@@ -327,7 +328,7 @@ fn missing(
         .filter_map(|ran| ran.skipped.as_ref());
     let unread = unread.filter(|(need, coverage)| match case {
         Some(case) => case::wants(case, need, coverage),
-        None => !ONLY_TELL.contains(&need.path().as_str()),
+        None => !ONLY_TELL.contains(need),
     });
     unknown.extend(unread.map(|(need, coverage)| coverage.lack(need)));
     let mut seen = std::collections::BTreeSet::new();
@@ -411,20 +412,19 @@ fn rung_outcome(
     }
 }
 
-/// The rules of the ladder; those of objects are `analyze`'s.
+/// The rules of the ladder; those of objects alone are `analyze`'s.
 fn climbed() -> impl Iterator<Item = &'static Rule> {
-    rules::all().filter(|rule| !rule.is_of_objects())
+    rules::all().filter(|rule| rule.is_of_traffic())
 }
 
 /// Everything that any of the rules needs or uses.
 fn coverage(
     rules: impl Iterator<Item = &'static Rule>,
+    lens: Lens<'_>,
     snapshot: &Snapshot,
 ) -> Vec<(Need, Coverage)> {
-    let needs: std::collections::BTreeSet<Need> = rules
-        .flat_map(|rule| rule.needs.iter().chain(rule.uses))
-        .map(|path| Need::of_path(path))
-        .collect();
+    let needs: std::collections::BTreeSet<Need> =
+        rules.flat_map(|rule| rule.inputs(lens)).collect();
     needs
         .into_iter()
         .map(|need| (need.clone(), snapshot.coverage(&need)))

@@ -3,7 +3,7 @@
 //! A [`Collector`] reads lines and keeps counts, never lines; those of several threads are merged.
 //! [`Stats::summary`] then tells causes from what only relays them.
 
-use meshladder_capture::access_log::{Field, Formats, Reader, Reading, Record};
+use meshladder_capture::access_log::{AccessRecord, FormatList, LineKind, LogField, LogReader};
 use meshladder_text::time::Time;
 
 mod call;
@@ -49,7 +49,7 @@ pub enum Event<'e> {
         /// Its number there.
         number: u64,
         /// Its fields.
-        record: &'e Record<'e>,
+        record: &'e AccessRecord<'e>,
         /// Who ended it.
         judgement: Judgement,
     },
@@ -68,7 +68,7 @@ pub enum Event<'e> {
 #[derive(Debug)]
 pub struct Collector<'s> {
     /// One for each set of formats.
-    readers: Vec<Reader<'s>>,
+    readers: Vec<LogReader<'s>>,
     formats: &'s LogFormats,
     filter: &'s Filter,
     /// The filter lets everything through.
@@ -117,7 +117,7 @@ impl<'s> Collector<'s> {
     /// A collector of what the filter lets through.
     pub fn new(formats: &'s LogFormats, filter: &'s Filter) -> Self {
         Self {
-            readers: formats.sets().iter().map(Formats::reader).collect(),
+            readers: formats.sets().iter().map(FormatList::reader).collect(),
             formats,
             filter,
             is_open: filter.is_open(),
@@ -158,9 +158,9 @@ impl<'s> Collector<'s> {
         tell: &mut impl FnMut(Event<'_>),
     ) {
         match self.readers[set].read(text) {
-            Reading::Access(record) => {
+            LineKind::Access(record) => {
                 let judgement = judge(&record);
-                let start = self.clock.read(record.get(Field::Start));
+                let start = self.clock.read(record.get(LogField::Start));
                 if self.is_open || self.filter.takes(&record, start, judgement) {
                     self.stats.add(
                         &record,
@@ -182,7 +182,7 @@ impl<'s> Collector<'s> {
                     self.stats.left_out += 1;
                 }
             }
-            Reading::Malformed => {
+            LineKind::Malformed => {
                 let text = text.trim_end();
                 self.stats.malformed(Example {
                     source,
@@ -195,8 +195,8 @@ impl<'s> Collector<'s> {
                     text,
                 });
             }
-            Reading::Other => self.stats.other += 1,
-            Reading::Part => {}
+            LineKind::Other => self.stats.other += 1,
+            LineKind::Part => {}
         }
     }
 

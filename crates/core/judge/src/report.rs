@@ -1,7 +1,10 @@
 //! What the ladder hands to renderers.
 
 use crate::finding::{Evidence, Finding, Rung, Severity, Spot};
+use crate::rules::Symptom;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
+use meshladder_mesh::ObjectRef;
+use meshladder_sim::walk::Call;
 use meshladder_text::time::Time;
 
 mod gaps;
@@ -15,8 +18,8 @@ pub use shown::Shown;
 /// The answer to `check` or `why`.
 #[derive(Debug)]
 pub struct Report {
-    /// What was asked, as a JSON object.
-    pub question: String,
+    /// What was asked.
+    pub question: Topic,
     /// What was asked, in words.
     pub about: String,
     /// When the Snapshot was taken.
@@ -31,6 +34,28 @@ pub struct Report {
     pub coverage: Vec<(Need, Coverage)>,
     /// Facts that were missing and could change the answer.
     pub unknown: Vec<String>,
+}
+
+/// What a report answers.
+#[derive(Clone, Debug)]
+pub enum Topic {
+    /// The whole mesh.
+    Mesh,
+    /// Objects alone, as files hold them.
+    Objects,
+    /// A namespace.
+    Namespace(String),
+    /// A workload or a pod.
+    Workload(ObjectRef),
+    /// Any other object.
+    Object(ObjectRef),
+    /// One request, and what was seen of it.
+    Request {
+        /// The request.
+        call: Box<Call>,
+        /// What was seen.
+        seen: Option<Symptom>,
+    },
 }
 
 /// A finding with its evidence looked up.

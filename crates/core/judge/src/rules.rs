@@ -3,8 +3,8 @@
 
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
-use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
-use meshladder_mesh::schema::{Fault, Faults};
+use meshladder_capture::snapshot::{Coverage, Inputs, Need, Snapshot};
+use meshladder_mesh::schema::{Faults, SchemaFault};
 use meshladder_mesh::{Mesh, ObjectRef};
 
 mod accepted;
@@ -15,82 +15,41 @@ mod authorization;
 mod case;
 mod cluster;
 mod codes;
-mod condition;
 mod config;
 mod control_plane;
-mod custom_resource;
-mod deployment;
 mod destination_rule;
 mod endpoints;
 mod enrolment;
 mod envoy_filter;
-mod gateway;
 mod gateway_api;
 mod held;
 mod identity;
-mod injection;
 mod missed;
 mod policy;
 mod reach;
+mod registry;
+pub mod retired;
 mod routing;
 mod schema;
 mod service;
-mod service_entry;
 mod sidecar;
 mod sync;
 mod telemetry;
-mod telemetry_api;
 mod upstream;
 mod virtual_service;
-mod webhook;
 mod witness;
 mod workload;
-mod workload_group;
 mod workloads;
 
 pub use case::{Case, Symptom};
 pub use codes::{CODES, Code, Why};
 pub use reach::missing_facts;
-
-/// Every family, in the order of their codes.
-pub static FAMILIES: &[&[&Rule]] = &[
-    reach::RULES,
-    control_plane::RULES,
-    enrolment::RULES,
-    sync::RULES,
-    config::RULES,
-    routing::RULES,
-    endpoints::RULES,
-    identity::RULES,
-    authorization::RULES,
-    upstream::RULES,
-    telemetry::RULES,
-    virtual_service::RULES,
-    destination_rule::RULES,
-    gateway::RULES,
-    service::RULES,
-    service_entry::RULES,
-    sidecar::RULES,
-    policy::RULES,
-    envoy_filter::RULES,
-    injection::RULES,
-    schema::RULES,
-    gateway_api::RULES,
-    telemetry_api::RULES,
-    webhook::RULES,
-    annotation::RULES,
-    deployment::RULES,
-    cluster::RULES,
-    custom_resource::RULES,
-    condition::RULES,
-    workload::RULES,
-    workload_group::RULES,
-];
+pub use registry::{FAMILIES, all, foreign_codes, named, shown_code};
 
 /// One rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// `ML0701`: two digits of family, two of number. Never reused.
+    /// `ML0701`. Never reused; one that is given up stands in `retired.rs`.
     pub code: &'static str,
     /// The problem, in kebab case; also the file's name.
     pub name: &'static str,
@@ -102,11 +61,10 @@ pub struct Rule {
     pub severity: Severity,
     /// The healthy opposite: "every subset selects a pod".
     pub claim: &'static str,
-    /// What it cannot do without, as paths of the bundle layout: `k8s/pods.json`, `proxies/`. When
-    /// one was refused or never asked for, the rule is skipped.
-    pub needs: &'static [&'static str],
+    /// What it cannot do without. When one was refused or never asked for, the rule is skipped.
+    pub needs: Inputs,
     /// What it also looks at when it is there.
-    pub uses: &'static [&'static str],
+    pub uses: Inputs,
     /// Codes, or whole families such as `ML07`, of findings that follow from one of this rule when
     /// they hit the same pods or objects.
     pub explains: &'static [&'static str],
@@ -130,6 +88,32 @@ pub enum Check {
     Either(fn(&Facts<'_>, Option<&Case<'_>>, &mut Sink)),
     /// Once, by `analyze` alone: what an object says, whether traffic meets it or not.
     Object(fn(&Facts<'_>, &mut Sink)),
+    /// Once, through the lens of whoever asks: `analyze`, `check` or `why`.
+    Lens(fn(&Facts<'_>, Lens<'_>, &mut Sink), Alone),
+    /// Once, through the lens of objects or of the mesh: a request does not narrow it.
+    Wide(fn(&Facts<'_>, Lens<'_>, &mut Sink), Alone),
+}
+
+/// How much of the mesh is looked at: one claim may be asked of objects, of a mesh or of a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Lens<'a> {
+    /// What the objects say, whether traffic meets it or not: `analyze`.
+    Objects,
+    /// All that is in the mesh, by the traffic that may meet it: `check`.
+    Mesh,
+    /// What one request meets: `why`.
+    Request(&'a Case<'a>),
+}
+
+/// What differs about a rule of the ladder when it is asked of objects alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone {
+    /// How bad a finding is then: as bad as istioctl calls it.
+    pub severity: Severity,
+    /// What it cannot do without.
+    pub needs: Inputs,
+    /// What it also looks at when it is there.
+    pub uses: Inputs,
 }
 
 /// All that a rule may look at.
@@ -147,13 +131,13 @@ pub struct Facts<'s> {
 
 impl<'s> Facts<'s> {
     /// What is wrong with the objects.
-    pub fn faults(&self) -> &'s [Fault] {
+    pub fn faults(&self) -> &'s [SchemaFault] {
         self.faults.of(self.mesh)
     }
 
-    /// What cannot be read of a path of the bundle layout, in words; none when it can.
-    pub fn unread(&self, path: &str) -> Option<String> {
-        let need = Need::of_path(path);
+    /// What cannot be read of a kind or a part of the bundle, in words; none when it can.
+    pub fn unread(&self, need: impl Into<Need>) -> Option<String> {
+        let need = need.into();
         match self.snapshot.coverage(&need) {
             Coverage::Complete | Coverage::Partial(_) => None,
             coverage => Some(coverage.lack(&need)),
@@ -165,6 +149,7 @@ impl<'s> Facts<'s> {
 #[derive(Debug)]
 pub struct Sink {
     rule: &'static Rule,
+    severity: Severity,
     /// How many things were looked at.
     pub examined: usize,
     /// What was found.
@@ -173,15 +158,88 @@ pub struct Sink {
     pub unknown: Vec<String>,
 }
 
-impl Rule {
-    /// Whether only `analyze` runs it.
-    pub fn is_of_objects(&self) -> bool {
-        matches!(self.check, Check::Object(_))
+impl<'a> Lens<'a> {
+    /// The lens of a climb: a request's where one was asked about.
+    pub fn of_climb(case: Option<&'a Case<'a>>) -> Self {
+        case.map_or(Self::Mesh, Self::Request)
     }
 
-    /// istioctl's code for it.
+    /// The request that was asked about.
+    pub fn case(self) -> Option<&'a Case<'a>> {
+        match self {
+            Self::Request(case) => Some(case),
+            Self::Objects | Self::Mesh => None,
+        }
+    }
+}
+
+impl Rule {
+    /// Asks it through a lens. One that looks at proxies is asked of each by itself, and not here.
+    pub fn ask(&self, facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+        out.severity = self.severity(lens);
+        match (self.check, lens) {
+            (Check::Mesh(check) | Check::Object(check), _) => check(facts, out),
+            (Check::Either(check), _) => check(facts, lens.case(), out),
+            (Check::Request(check), Lens::Request(case)) => check(facts, case, out),
+            (Check::Lens(check, _) | Check::Wide(check, _), Lens::Objects | Lens::Mesh)
+            | (Check::Lens(check, _), Lens::Request(_)) => check(facts, lens, out),
+            (Check::Wide(check, _), Lens::Request(_)) => check(facts, Lens::Mesh, out),
+            (Check::Proxy(_) | Check::Request(_), _) => {}
+        }
+    }
+
+    /// Whether `analyze` runs it.
+    pub fn is_of_objects(&self) -> bool {
+        matches!(
+            self.check,
+            Check::Object(_) | Check::Lens(..) | Check::Wide(..)
+        )
+    }
+
+    /// Whether `check` and `why` run it.
+    pub fn is_of_traffic(&self) -> bool {
+        !matches!(self.check, Check::Object(_))
+    }
+
+    /// What it cannot do without when it is asked through a lens.
+    pub fn needs(&self, lens: Lens<'_>) -> Inputs {
+        self.alone(lens).map_or(self.needs, |alone| alone.needs)
+    }
+
+    /// What it also looks at when it is asked through a lens.
+    pub fn uses(&self, lens: Lens<'_>) -> Inputs {
+        self.alone(lens).map_or(self.uses, |alone| alone.uses)
+    }
+
+    /// How bad its findings are through a lens, unless it says less.
+    pub fn severity(&self, lens: Lens<'_>) -> Severity {
+        self.alone(lens)
+            .map_or(self.severity, |alone| alone.severity)
+    }
+
+    fn alone(&self, lens: Lens<'_>) -> Option<Alone> {
+        match (self.check, lens) {
+            (Check::Lens(_, alone) | Check::Wide(_, alone), Lens::Objects) => Some(alone),
+            _ => None,
+        }
+    }
+
+    /// All that it looks at when it is asked through a lens.
+    pub fn inputs(&self, lens: Lens<'_>) -> impl Iterator<Item = Need> + use<> {
+        self.needs(lens).iter().chain(self.uses(lens).iter())
+    }
+
+    /// istioctl's code for it; the first, where it has several.
     pub fn ist(&self) -> Option<&'static str> {
-        self.aka.iter().copied().find(|aka| aka.starts_with("IST"))
+        self.ists().next()
+    }
+
+    /// istioctl's codes for it.
+    pub fn ists(&self) -> impl Iterator<Item = &'static str> {
+        self.aka
+            .iter()
+            .copied()
+            .filter(|aka| aka.starts_with("IST"))
     }
 }
 
@@ -190,6 +248,7 @@ impl Sink {
     pub fn new(rule: &'static Rule) -> Self {
         Self {
             rule,
+            severity: rule.severity,
             examined: 0,
             findings: Vec::new(),
             unknown: Vec::new(),
@@ -217,7 +276,8 @@ impl Sink {
             code: self.rule.code,
             name: self.rule.name,
             rung: self.rule.rung,
-            severity: self.rule.severity,
+            severity: self.severity,
+            ist: self.rule.ist(),
             confidence: Confidence::Proven,
             subject,
             message: message.into(),
@@ -233,22 +293,4 @@ impl Sink {
         self.findings.push(finding);
         &mut self.findings[at]
     }
-}
-
-/// All rules, by code.
-pub fn all() -> impl Iterator<Item = &'static Rule> {
-    FAMILIES.iter().flat_map(|family| family.iter().copied())
-}
-
-/// The rule of that code or name, in any case.
-pub fn named(text: &str) -> Option<&'static Rule> {
-    all()
-        .find(|rule| rule.code.eq_ignore_ascii_case(text) || rule.name.eq_ignore_ascii_case(text))
-        .or_else(|| all().find(|rule| rule.aka.iter().any(|aka| aka.eq_ignore_ascii_case(text))))
-}
-
-/// istioctl's code where it has one, else ours; for the code of a rule.
-pub fn shown_code(own: &'static str) -> &'static str {
-    let family = all().find(|rule| rule.code == own);
-    family.and_then(Rule::ist).unwrap_or(own)
 }

@@ -1,6 +1,7 @@
 //! `MeshConfig`: what holds for the whole mesh unless an object says otherwise.
 
 use super::{Object, ObjectRef, Objects};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_text::json::Raw;
 use meshladder_text::tree::{Node, Value};
@@ -205,7 +206,7 @@ impl MeshConfig {
 
 /// The ConfigMaps that hold a `MeshConfig`, each with the revision it is for.
 pub fn config_maps(objects: &Objects) -> impl Iterator<Item = (&str, &Object)> {
-    objects.of_kind("ConfigMap").iter().filter_map(|map| {
+    objects.of_kind(Kind::ConfigMap).iter().filter_map(|map| {
         let revision = map.id.name.strip_prefix("istio")?;
         let revision = if revision.is_empty() {
             "default"

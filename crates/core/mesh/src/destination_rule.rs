@@ -7,6 +7,7 @@ use super::scope::Scope;
 use super::services::number;
 use super::{Domain, Mesh, Object};
 use crate::selector::has_labels;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// Rules of one host and namespace, merged as istiod merges them.
@@ -36,7 +37,7 @@ impl Mesh {
         &'m self,
         host: &str,
     ) -> impl Iterator<Item = &'m Object> + use<'m> {
-        let rules = self.objects.of_kind("DestinationRule");
+        let rules = self.objects.of_kind(Kind::DestinationRule);
         self.index
             .destination_rules
             .covering(host)
@@ -86,7 +87,7 @@ impl Mesh {
 
     /// The rules whose host covers this one, seen or not.
     pub fn destination_rules_of(&self, host: &str) -> Vec<&Object> {
-        let rules = self.objects.of_kind("DestinationRule");
+        let rules = self.objects.of_kind(Kind::DestinationRule);
         let covering = self.index.destination_rules.covering(host);
         covering
             .into_iter()

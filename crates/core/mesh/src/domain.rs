@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{Object, Objects};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Shape, Snapshot};
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
@@ -22,7 +23,11 @@ impl Default for Domain {
 impl Domain {
     /// By the flags of istiod and of the proxies, or else by what a proxy calls itself.
     pub(super) fn find(objects: &Objects, snapshot: &Snapshot) -> Self {
-        let told = objects.of("Pod", "").find_map(of_pod).map(str::to_owned);
+        let told = objects
+            .of_kind(Kind::Pod)
+            .iter()
+            .find_map(of_pod)
+            .map(str::to_owned);
         told.or_else(|| of_a_proxy(snapshot))
             .map_or_else(Self::default, |domain| Self(domain.into()))
     }

@@ -2,6 +2,7 @@
 
 use super::policies::selector;
 use super::{Mesh, Object};
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// Where an object can be seen.
@@ -25,19 +26,19 @@ impl Mesh {
     pub fn export<'m>(&'m self, object: &'m Object) -> Export<'m> {
         let own = object.id.namespace.as_str();
         // "destination rules with workloadSelector should not be exported to other namespaces"
-        if object.id.kind == "DestinationRule" && selector(object.spec()).is_some() {
+        if object.id.is(Kind::DestinationRule) && selector(object.spec()).is_some() {
             return Export::OwnNamespace;
         }
         let annotation = object
             .annotation(SERVICE_ANNOTATION)
-            .filter(|_| object.id.kind == "Service");
+            .filter(|_| object.id.is(Kind::Service));
         let mut names: Vec<&str> = match annotation {
             Some(list) => list.split(',').map(str::trim).collect(),
             None => object.spec_strings("exportTo").collect(),
         };
         if names.is_empty() {
             names = self
-                .default_export(&object.id.kind)
+                .default_export(object)
                 .iter()
                 .map(|name| &**name)
                 .collect();
@@ -61,10 +62,10 @@ impl Mesh {
         }
     }
 
-    fn default_export(&self, kind: &str) -> &[Box<str>] {
-        match kind {
-            "VirtualService" => &self.config.virtual_service_export_to,
-            "DestinationRule" => &self.config.destination_rule_export_to,
+    fn default_export(&self, object: &Object) -> &[Box<str>] {
+        match object.kind() {
+            Some(Kind::VirtualService) => &self.config.virtual_service_export_to,
+            Some(Kind::DestinationRule) => &self.config.destination_rule_export_to,
             _ => &self.config.service_export_to,
         }
     }
@@ -82,11 +83,12 @@ impl Mesh {
 
 /// What says where an object is exported to; none when the mesh's default does.
 pub fn export_node(object: &Object) -> Option<&Node> {
-    match object.id.kind.as_str() {
-        "Service" => object
+    if object.is(Kind::Service) {
+        object
             .node
-            .at(["metadata", "annotations", SERVICE_ANNOTATION]),
-        _ => object.spec_at(["exportTo"]),
+            .at(["metadata", "annotations", SERVICE_ANNOTATION])
+    } else {
+        object.spec_at(["exportTo"])
     }
 }
 
@@ -115,7 +117,7 @@ mod tests {
             ));
             let object = mesh
                 .objects
-                .get("VirtualService", "shop", "a")
+                .get(Kind::VirtualService, "shop", "a")
                 .expect("it is there");
             let seen = (
                 mesh.is_exported_to(object, "shop"),
@@ -132,7 +134,7 @@ mod tests {
         );
         let object = mesh
             .objects
-            .get("Service", "shop", "a")
+            .get(Kind::Service, "shop", "a")
             .expect("it is there");
         assert_eq!(
             mesh.export(object),

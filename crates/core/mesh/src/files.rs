@@ -5,25 +5,20 @@ use std::sync::Arc;
 
 use super::objects::ASSUMED;
 use super::{Mesh, MeshConfig, MeshNetworks, Object, Objects};
+use meshladder_capture::Kind;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Member, Node, Value, edit};
 use meshladder_text::yaml;
 
-/// Kinds that are in no namespace.
-const CLUSTER_SCOPED: [&str; 11] = [
+/// Kinds that are in no namespace, beside those of the table.
+const CLUSTER_SCOPED: [&str; 5] = [
     "ClusterRole",
     "ClusterRoleBinding",
-    "CustomResourceDefinition",
-    "GatewayClass",
     "IngressClass",
-    "MutatingWebhookConfiguration",
-    "Namespace",
-    "Node",
     "PersistentVolume",
     "StorageClass",
-    "ValidatingWebhookConfiguration",
 ];
 
 /// What a mesh has unless its files say otherwise. It is in no file, so it is never evidence.
@@ -131,11 +126,11 @@ fn is_of_another(object: &Node, revision: &str) -> bool {
 fn assume(objects: &mut Objects) {
     let doc = DocId::new(ASSUMED);
     let with_pods: BTreeSet<Text> = objects
-        .of_kind("Pod")
+        .of_kind(Kind::Pod)
         .iter()
         .map(|pod| pod.id.namespace.clone())
         .collect();
-    let workloads = ["Deployment", "StatefulSet", "DaemonSet"]
+    let workloads = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet]
         .into_iter()
         .flat_map(|kind| objects.of_kind(kind));
     let workloads = workloads.filter(|workload| !with_pods.contains(&workload.id.namespace));
@@ -144,7 +139,7 @@ fn assume(objects: &mut Objects) {
         object::each_under(pod, &mut |object| objects.add(&doc, object));
     }
     if objects
-        .get("Service", "istio-system", "istio-ingressgateway")
+        .get(Kind::Service, "istio-system", "istio-ingressgateway")
         .is_none()
     {
         for node in &yaml::load(INGRESS_GATEWAY).documents {
@@ -198,7 +193,11 @@ fn pod_of(workload: &Object) -> Option<Node> {
 }
 
 fn put_into_namespace(object: &mut Object) {
-    if CLUSTER_SCOPED.contains(&object.id.kind.as_str()) {
+    let is_wide = match object.kind() {
+        Some(kind) => !kind.is_namespaced(),
+        None => CLUSTER_SCOPED.contains(&object.id.kind.as_str()),
+    };
+    if is_wide {
         object.id.namespace = Text::default();
     } else if object.id.namespace.is_empty() {
         object.id.namespace = "default".into();
@@ -249,7 +248,7 @@ spec: {template: {metadata: {labels: {app: cart}}, spec: {containers: [{name: ap
         let mesh = files(DEPLOYMENT);
         let pod = mesh
             .objects
-            .get("Pod", "default", "cart")
+            .get(Kind::Pod, "default", "cart")
             .expect("it is assumed");
         assert!(
             pod.is_assumed()
@@ -261,7 +260,7 @@ spec: {template: {metadata: {labels: {app: cart}}, spec: {containers: [{name: ap
         ));
         let names: Vec<_> = listed
             .objects
-            .in_namespace("Pod", "default")
+            .in_namespace(Kind::Pod, "default")
             .map(|pod| pod.id.name.as_str())
             .collect();
         assert_eq!(names, ["cart-1"]);
@@ -291,7 +290,7 @@ spec: {template: {metadata: {labels: {app: cart}}, spec: {containers: [{name: ap
         );
         assert!(
             mesh.clusters["west"]
-                .get("Service", "default", "there")
+                .get(Kind::Service, "default", "there")
                 .is_some()
         );
     }
@@ -323,7 +322,7 @@ spec: {template: {metadata: {labels: {app: cart}}, spec: {containers: [{name: ap
         let cluster = object("a", "old") + "---\n" + &object("b", "old");
         builder.add(DocId::new("2/k8s/all.yaml"), "all.yaml", cluster.into());
         let mesh = Mesh::of_files(&builder.finish(), &Beside::default());
-        let rules = mesh.objects.of_kind("DestinationRule").iter();
+        let rules = mesh.objects.of_kind(Kind::DestinationRule).iter();
         let hosts: Vec<_> = rules
             .map(|rule| {
                 (
@@ -335,7 +334,7 @@ spec: {template: {metadata: {labels: {app: cart}}, spec: {containers: [{name: ap
         assert_eq!(hosts, [("a", Some("new")), ("b", Some("old"))]);
         assert!(
             mesh.objects
-                .get("Service", "istio-system", "istio-ingressgateway")
+                .get(Kind::Service, "istio-system", "istio-ingressgateway")
                 .is_none(),
             "nothing is assumed"
         );

@@ -5,6 +5,7 @@ use super::policies::age;
 use super::services::{Protocol, number};
 use super::{Domain, Mesh, Object};
 use crate::selector::has_labels;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// One server of a Gateway.
@@ -24,14 +25,10 @@ pub struct Server<'m> {
     pub credential_name: Option<&'m str>,
 }
 
-const GROUP: &str = "networking.istio.io";
-
 impl Mesh {
     /// The Gateway of that name.
     pub fn gateway(&self, namespace: &str, name: &str) -> Option<&Object> {
-        self.objects
-            .named("Gateway", namespace, name)
-            .find(|gateway| gateway.group == GROUP)
+        self.objects.get(Kind::Gateway, namespace, name)
     }
 
     /// The pods that a Gateway configures, in whatever namespace.
@@ -43,7 +40,7 @@ impl Mesh {
             Some(selector) => self.pods_with(None, selector).collect(),
             None => self
                 .objects
-                .of_kind("Pod")
+                .of_kind(Kind::Pod)
                 .iter()
                 .filter(|pod| super::scope::is_router(pod))
                 .collect(),
@@ -54,7 +51,8 @@ impl Mesh {
     pub fn gateways_of(&self, pod: &Object) -> Vec<&Object> {
         let mut found: Vec<_> = self
             .objects
-            .of("Gateway", GROUP)
+            .of_kind(Kind::Gateway)
+            .iter()
             .filter(|gateway| configures(gateway, pod))
             .collect();
         found.sort_by_key(|gateway| age(&gateway.node));
@@ -72,7 +70,7 @@ impl Mesh {
         };
         let mut found: Vec<_> = self
             .objects
-            .of_kind("VirtualService")
+            .of_kind(Kind::VirtualService)
             .iter()
             .filter(names)
             .collect();
@@ -248,7 +246,7 @@ spec: {hosts: [a.test], gateways: [main]}
         let main = mesh.gateway("ingress", "main").expect("it is there");
         let pod = mesh
             .objects
-            .get("Pod", "ingress", "gw")
+            .get(Kind::Pod, "ingress", "gw")
             .expect("it is there");
         assert_eq!(
             (names(mesh.gateway_pods(main)), names(mesh.gateways_of(pod))),
@@ -266,7 +264,7 @@ spec: {hosts: [a.test], gateways: [main]}
         let mesh = mesh_of(OBJECTS);
         let pod = mesh
             .objects
-            .get("Pod", "ingress", "gw")
+            .get(Kind::Pod, "ingress", "gw")
             .expect("it is there");
         for (port, host, expected) in [
             (80, "x.test", Some("older")),

@@ -8,6 +8,7 @@ use super::host::HostIndex;
 use super::labels::LabelIndex;
 use super::{Domain, Object, Objects, ips};
 use crate::pod::Pod;
+use meshladder_capture::Kind;
 use meshladder_text::text::Text;
 use meshladder_text::tree::Node;
 
@@ -29,48 +30,49 @@ pub(super) struct Index {
 
 impl Index {
     /// The kinds it looks at.
-    pub(super) const KINDS: [&str; 6] = [
-        "VirtualService",
-        "DestinationRule",
-        "ServiceEntry",
-        "EndpointSlice",
-        "Pod",
-        "Service",
+    pub(super) const KINDS: [Kind; 6] = [
+        Kind::VirtualService,
+        Kind::DestinationRule,
+        Kind::ServiceEntry,
+        Kind::EndpointSlice,
+        Kind::Pod,
+        Kind::Service,
     ];
 
     pub(super) fn of(objects: &Objects, domain: &Domain) -> Self {
         let mut index = Self {
-            virtual_services: by_host(objects, domain, "VirtualService", |object| {
+            virtual_services: by_host(objects, domain, Kind::VirtualService, |object| {
                 object.spec_list("hosts")
             }),
-            destination_rules: by_host(objects, domain, "DestinationRule", |object| {
+            destination_rules: by_host(objects, domain, Kind::DestinationRule, |object| {
                 object.spec_at(["host"]).map_or(&[], std::slice::from_ref)
             }),
-            service_entries: by_host(objects, domain, "ServiceEntry", |object| {
+            service_entries: by_host(objects, domain, Kind::ServiceEntry, |object| {
                 object.spec_list("hosts")
             }),
             slices: BTreeMap::new(),
             running_at: BTreeMap::new(),
             pods: LabelIndex::of(
                 objects
-                    .of_kind("Pod")
+                    .of_kind(Kind::Pod)
                     .iter()
                     .map(|pod| pod.labels().map_or(&[][..], Node::members)),
             ),
-            selectors: LabelIndex::of(objects.of_kind("Service").iter().map(|service| {
+            selectors: LabelIndex::of(objects.of_kind(Kind::Service).iter().map(|service| {
                 let pairs = service.spec_at(["selector"]).map_or(&[][..], Node::members);
                 &pairs[..pairs.len().min(1)]
             })),
         };
         let pods = objects
-            .of("Pod", "")
+            .of_kind(Kind::Pod)
+            .iter()
             .filter_map(|stored| Pod::of(stored.object()));
         for (position, pod) in pods.enumerate().filter(|(_, pod)| pod.phase() == "Running") {
             for ip in ips(pod.0.node) {
                 index.running_at.entry(ip).or_insert(position);
             }
         }
-        for (position, slice) in objects.of_kind("EndpointSlice").iter().enumerate() {
+        for (position, slice) in objects.of_kind(Kind::EndpointSlice).iter().enumerate() {
             if let Some(service) = slice.label("kubernetes.io/service-name") {
                 let in_namespace = index.slices.entry(slice.id.namespace.clone()).or_default();
                 in_namespace
@@ -94,12 +96,12 @@ impl Index {
 fn by_host(
     objects: &Objects,
     domain: &Domain,
-    kind: &str,
+    kind: Kind,
     hosts: impl Fn(&Object) -> &[Node],
 ) -> HostIndex {
     // A ServiceEntry's host is taken as it stands.
     let full = |host: Text, namespace: &str| match domain.fqdn(&host, namespace) {
-        Cow::Owned(full) if kind != "ServiceEntry" => full.as_str().into(),
+        Cow::Owned(full) if kind != Kind::ServiceEntry => full.as_str().into(),
         _ => host,
     };
     let all = objects

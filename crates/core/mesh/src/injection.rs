@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::{Mesh, Object};
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -97,7 +98,7 @@ impl Mesh {
     pub fn injectors(&self) -> Injectors<'_> {
         let policies = self
             .objects
-            .of_kind("ConfigMap")
+            .of_kind(Kind::ConfigMap)
             .iter()
             .filter_map(Policy::of)
             .collect();
@@ -175,7 +176,7 @@ impl<'m> Injectors<'m> {
 
     /// What the labels of a namespace say; none when its object is not here.
     pub fn namespace_labels(&self, namespace: &str) -> Option<NamespaceLabels<'m>> {
-        let object = self.mesh.objects.get("Namespace", "", namespace)?;
+        let object = self.mesh.objects.get(Kind::Namespace, "", namespace)?;
         let label = |key| object.node.at(["metadata", "labels", key]);
         let revision = label(REVISION);
         let named = revision.and_then(Node::str);

@@ -2,6 +2,7 @@
 
 use super::{Mesh, Object};
 use crate::selector::has_labels;
+use meshladder_capture::Kind;
 use meshladder_text::tree::{Member, Node};
 
 /// Positions of objects by the hash of a pair of key and value, sorted: what is found must still be
@@ -83,12 +84,12 @@ impl Mesh {
     ) -> impl Iterator<Item = &'m Object> + use<'m> {
         self.index
             .pods
-            .near(self.objects.of_kind("Pod"), namespace, wanted)
+            .near(self.objects.of_kind(Kind::Pod), namespace, wanted)
     }
 
     /// The Services of a namespace that select a pod with these labels.
     pub fn services_selecting(&self, namespace: &str, labels: Option<&Node>) -> Vec<&Object> {
-        let services = self.objects.of_kind("Service");
+        let services = self.objects.of_kind(Kind::Service);
         let pairs = labels.map_or(&[][..], Node::members);
         let listed = pairs
             .iter()
@@ -140,14 +141,13 @@ mod tests {
         };
         let wanted = "kind: Wanted\nmetadata: {name: w}\nspec:\n- {app: x}\n- {app: x, version: v1}\n- {}\n- {app: z}\n";
         let mesh = mesh_of(&(pods.map(pod).concat() + wanted));
-        let wanted = mesh.objects.of_kind("Wanted")[0]
-            .spec()
-            .expect("it is there");
+        let wanted = mesh.objects.called("Wanted").next();
+        let wanted = wanted.and_then(Object::spec).expect("it is there");
         for labels in wanted.items() {
             for namespace in [None, Some("a"), Some("b"), Some("c"), Some("d")] {
                 let is_in =
                     |pod: &&Object| namespace.is_none_or(|namespace| pod.id.namespace == namespace);
-                let all = mesh.objects.of_kind("Pod").iter().filter(is_in);
+                let all = mesh.objects.of_kind(Kind::Pod).iter().filter(is_in);
                 let expected: Vec<_> = all
                     .filter(|pod| has_labels(labels, pod.labels()))
                     .map(|pod| &pod.id)
@@ -183,7 +183,7 @@ kind: Pod
 metadata: {name: p, namespace: a, labels: {app: x, version: v2}}
 ",
         );
-        let pod = mesh.objects.get("Pod", "a", "p").expect("it is there");
+        let pod = mesh.objects.get(Kind::Pod, "a", "p").expect("it is there");
         let names: Vec<_> = mesh
             .services_selecting("a", pod.labels())
             .iter()

@@ -4,18 +4,18 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
-use super::{Objects, reads};
+use super::{Objects, probe};
 
-type Read<T> = Box<dyn FnOnce() -> Vec<T> + Send>;
+type Build<T> = Box<dyn FnOnce() -> Vec<T> + Send>;
 
 /// A list that is made when it is first looked at.
-pub struct Lazy<T>(Arc<LazyLock<Vec<T>, Read<T>>>);
+pub struct Lazy<T>(Arc<LazyLock<Vec<T>, Build<T>>>);
 
 impl<T: 'static> Lazy<T> {
     pub(super) fn of(objects: &Objects, read: fn(&Objects) -> Vec<T>) -> Self {
         let objects = objects.clone();
         Self(Arc::new(LazyLock::new(Box::new(move || {
-            reads::aside(|| read(&objects))
+            probe::aside(|| read(&objects))
         }))))
     }
 }

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::pod::Pod;
+use meshladder_capture::Kind;
 use meshladder_capture::object::{self, ObjectView};
 use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_text::name::Name;
@@ -30,7 +31,7 @@ pub mod objects;
 pub mod peer_authentication;
 pub mod pod;
 pub mod policies;
-pub mod reads;
+pub mod probe;
 pub mod references;
 pub mod schema;
 pub mod scope;
@@ -39,14 +40,13 @@ pub mod services;
 pub mod target;
 pub mod traffic;
 
-pub use change::{Change, Patch};
+pub use change::{Change, Op, Patch};
 pub use config::{MeshConfig, MeshNetworks};
 pub use domain::Domain;
 pub use files::Beside;
 use index::Index;
 pub use lazy::Lazy;
 pub use objects::{Object, ObjectRef, Objects};
-pub use reads::path as path_of_kind;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -150,7 +150,7 @@ impl Labels {
 impl PodFacts {
     /// Its identity.
     pub fn reference(&self) -> ObjectRef {
-        ObjectRef::new("Pod", &self.namespace, &self.name)
+        ObjectRef::of(Kind::Pod, &self.namespace, &self.name)
     }
 
     /// The object to change when the pod is at fault: the workload that made it, else the pod
@@ -203,27 +203,23 @@ impl Mesh {
     pub fn with_all(&self, changes: &[&Change]) -> Self {
         let mut objects = self.objects.clone();
         objects.change(changes);
-        let touches = |kinds: &[&str]| {
-            changes
-                .iter()
-                .any(|change| kinds.contains(&change.object.kind.as_str()))
-        };
-        let config = if touches(&["ConfigMap"]) {
+        let touches = |kinds: &[Kind]| changes.iter().any(|change| change.object.is_any(kinds));
+        let config = if touches(&[Kind::ConfigMap]) {
             MeshConfig::of_objects(&objects, &self.config)
         } else {
             self.config.clone()
         };
-        let pods = if touches(&["Pod"]) {
+        let pods = if touches(&[Kind::Pod]) {
             Lazy::of(&objects, pods)
         } else {
             self.pods.clone()
         };
-        let services = if touches(&["Service"]) {
+        let services = if touches(&[Kind::Service]) {
             Lazy::of(&objects, services)
         } else {
             self.services.clone()
         };
-        let service_entries = if touches(&["ServiceEntry"]) {
+        let service_entries = if touches(&[Kind::ServiceEntry]) {
             service_entries(&objects)
         } else {
             Arc::clone(&self.service_entries)
@@ -262,9 +258,11 @@ impl Mesh {
                         || (to == "." && stored.id.namespace == pod.namespace)
                 })
         };
-        match object.kind.as_str() {
-            "VirtualService" | "DestinationRule" | "ServiceEntry" | "Service" => exported(),
-            "Gateway" => true,
+        match stored.kind() {
+            Some(
+                Kind::VirtualService | Kind::DestinationRule | Kind::ServiceEntry | Kind::Service,
+            ) => exported(),
+            Some(Kind::Gateway | Kind::K8sGateway) => true,
             _ => object.namespace == pod.namespace,
         }
     }
@@ -312,7 +310,8 @@ impl Mesh {
 /// Objects are sorted by namespace and name, so these are too.
 fn pods(objects: &Objects) -> Vec<PodFacts> {
     objects
-        .of("Pod", "")
+        .of_kind(Kind::Pod)
+        .iter()
         .filter_map(|stored| Pod::of(stored.object()))
         .map(pod)
         .collect()
@@ -320,14 +319,15 @@ fn pods(objects: &Objects) -> Vec<PodFacts> {
 
 fn services(objects: &Objects) -> Vec<ServiceFacts> {
     objects
-        .of("Service", "")
+        .of_kind(Kind::Service)
+        .iter()
         .map(|stored| service(stored.object()))
         .collect()
 }
 
 fn service_entries(objects: &Objects) -> Arc<[ServiceEntryFacts]> {
     objects
-        .of_kind("ServiceEntry")
+        .of_kind(Kind::ServiceEntry)
         .iter()
         .map(|stored| service_entry(stored.object()))
         .collect()
@@ -386,7 +386,9 @@ fn owner(object: ObjectView<'_>) -> String {
         .at(["metadata", "labels", "pod-template-hash"])
         .and_then(Node::str);
     match hash.and_then(|hash| name.strip_suffix(hash)?.strip_suffix('-')) {
-        Some(deployment) if kind == "ReplicaSet" => format!("Deployment/{deployment}"),
+        Some(deployment) if kind == Kind::ReplicaSet.singular() => {
+            format!("Deployment/{deployment}")
+        }
         _ => format!("{kind}/{name}"),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Mesh;
 use crate::selector::{self, Unmet};
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// The label that the API server gives to every namespace.
@@ -25,7 +26,7 @@ impl Mesh {
         selector: &'m Node,
         namespace: &str,
     ) -> Selected<'m> {
-        if let Some(object) = self.objects.get("Namespace", "", namespace) {
+        if let Some(object) = self.objects.get(Kind::Namespace, "", namespace) {
             return selector::unmet(selector, object.labels()).map_or(Selected::Yes, Selected::No);
         }
         let has_expressions = !selector

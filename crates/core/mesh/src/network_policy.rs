@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use super::{Mesh, Object, present};
 use crate::selector;
+use meshladder_capture::Kind;
 use meshladder_text::tree::{Node, Value};
 use meshladder_text::tri::Tri;
 
@@ -181,7 +182,7 @@ impl Mesh {
         };
         let in_namespace = self
             .objects
-            .in_namespace("NetworkPolicy", &pod.id.namespace);
+            .in_namespace(Kind::NetworkPolicy, &pod.id.namespace);
         in_namespace
             .filter(|policy| policy.group == "networking.k8s.io")
             .filter(selected)
@@ -219,7 +220,7 @@ impl Mesh {
         };
         let pod = self
             .pod_at(address)
-            .and_then(|pod| self.objects.get("Pod", &pod.namespace, &pod.name));
+            .and_then(|pod| self.objects.get(Kind::Pod, &pod.namespace, &pod.name));
         pod.filter(|pod| !on_host_network(pod))
             .map_or(end, End::Pod)
     }

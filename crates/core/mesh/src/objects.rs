@@ -1,14 +1,16 @@
 //! Every object of the Snapshot by kind, each with the place it stands at, so that a rule can point
 //! at its bytes.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::slice;
 use std::sync::Arc;
 
-use super::{Change, reads};
+use super::{Change, probe};
 use crate::selector;
-use meshladder_capture::object::{self, ObjectView, Taken};
+use meshladder_capture::Kind;
+use meshladder_capture::object::{self, ObjectView, PlacedObject};
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Node, Value};
@@ -20,7 +22,47 @@ pub(super) const ASSUMED: &str = "k8s/assumed.yaml";
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     /// By kind; in each kind by namespace and name.
-    by_kind: BTreeMap<Text, Arc<Vec<Object>>>,
+    by_kind: BTreeMap<Class, Arc<Vec<Object>>>,
+}
+
+/// What objects are kept by: their kind, or the name of one that is not in the table of kinds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Class {
+    Known(Kind),
+    Other(Text),
+}
+
+impl Class {
+    fn of(kind: &Text, group: &str) -> Self {
+        Kind::of(kind, group).map_or_else(|| Self::Other(kind.clone()), Self::Known)
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Known(kind) => kind.singular(),
+            Self::Other(name) => name,
+        }
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Known(kind) => Some(*kind),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+/// By name, so that objects are told in the order of what people call them.
+impl Ord for Class {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.name(), self.kind()).cmp(&(other.name(), other.kind()))
+    }
+}
+
+impl PartialOrd for Class {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// One object.
@@ -50,7 +92,22 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// An object's identity.
+    /// The identity of an object of a kind.
+    pub fn of(kind: Kind, namespace: &str, name: &str) -> Self {
+        Self::new(kind.singular(), namespace, name)
+    }
+
+    /// Whether it is an object of that kind; it does not tell the two kinds `Gateway` apart.
+    pub fn is(&self, kind: Kind) -> bool {
+        self.kind == kind.singular()
+    }
+
+    /// Whether it is an object of one of these kinds.
+    pub fn is_any(&self, kinds: &[Kind]) -> bool {
+        kinds.iter().any(|kind| self.is(*kind))
+    }
+
+    /// The identity of what need not be an object of a cluster, such as a request.
     pub fn new(kind: &str, namespace: &str, name: &str) -> Self {
         Self {
             kind: kind.into(),
@@ -81,7 +138,7 @@ impl Objects {
         let (kind, pointer) = (object.kind().into(), object.pointer.into());
         self.take(
             doc,
-            Taken {
+            PlacedObject {
                 node: object.node.clone(),
                 kind,
                 pointer,
@@ -89,8 +146,8 @@ impl Objects {
         );
     }
 
-    pub(super) fn take(&mut self, doc: &DocId, taken: Taken) {
-        let Taken {
+    pub(super) fn take(&mut self, doc: &DocId, taken: PlacedObject) {
+        let PlacedObject {
             mut node,
             kind,
             pointer,
@@ -103,7 +160,8 @@ impl Objects {
         };
         let (namespace, name) = (metadata("namespace"), metadata("name"));
         let group = ObjectView::of(&node, &kind, &pointer, "").group();
-        let alike = self.by_kind.entry(kind.clone()).or_default();
+        let class = Class::of(&kind, group);
+        let alike = self.by_kind.entry(class).or_default();
         // The objects of a kind nearly always have one group, so the last one's is this one's too.
         let (kind, group) = match alike.last() {
             Some(Object {
@@ -181,77 +239,81 @@ impl Objects {
     }
 
     fn change_one(&mut self, change: &Change) {
-        if let Some(objects) = self.by_kind.get_mut(&change.object.kind) {
-            let objects = Arc::make_mut(objects);
+        let name = change.object.kind.as_str();
+        for (class, objects) in &mut self.by_kind {
+            if class.name() != name {
+                continue;
+            }
             let at = objects.partition_point(|object| object.id < change.object);
-            if objects
-                .get(at)
-                .is_some_and(|object| object.id == change.object)
-            {
+            let is_here = objects.get(at).is_some_and(|one| one.id == change.object);
+            if is_here {
+                let objects = Arc::make_mut(objects);
                 match change.apply(&objects[at].node) {
                     Some(node) => objects[at].node = node,
                     None => drop(objects.remove(at)),
                 }
+                return;
             }
         }
     }
 
-    /// The kinds there are.
+    /// The names of the kinds there are.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
-        self.by_kind.keys().map(Text::as_str)
+        self.by_kind.keys().map(Class::name)
     }
 
-    /// Whether there is an object, not just an assumed one, of the kind that a bundle keeps at this
-    /// path.
-    pub fn has_any_at(&self, path: &str) -> bool {
-        let here = self
-            .by_kind
-            .iter()
-            .filter(|(kind, _)| reads::path(kind) == path);
-        here.flat_map(|(_, objects)| objects.iter())
-            .any(|object| !object.is_assumed())
+    /// Whether there is an object, not just an assumed one, of a kind.
+    pub fn has_any(&self, kind: Kind) -> bool {
+        let objects = self.by_kind.get(&Class::Known(kind));
+        objects.is_some_and(|objects| objects.iter().any(|object| !object.is_assumed()))
     }
 
-    /// All objects of a kind, whatever their group.
-    pub fn of_kind(&self, kind: &str) -> &[Object] {
-        reads::note(kind);
+    /// All objects of a kind.
+    pub fn of_kind(&self, kind: Kind) -> &[Object] {
+        probe::note(kind);
         self.by_kind
-            .get(kind)
+            .get(&Class::Known(kind))
             .map_or(&[], |objects| objects.as_slice())
     }
 
-    /// All objects of a kind in one group: there are two kinds `Gateway`.
-    pub fn of(&self, kind: &str, group: &str) -> impl Iterator<Item = &Object> {
-        self.of_kind(kind)
-            .iter()
-            .filter(move |object| object.group == group)
+    /// All objects whose kind has that name, whatever their group: also of kinds that are not in
+    /// the table.
+    pub fn called(&self, kind: &str) -> impl Iterator<Item = &Object> {
+        self.classes(kind).flatten()
+    }
+
+    fn classes(&self, name: &str) -> impl Iterator<Item = &[Object]> {
+        let from = Class::Other(name.into());
+        self.by_kind
+            .range(from..)
+            .take_while(move |(class, _)| class.name() == name)
+            .map(|(class, objects)| {
+                if let Class::Known(kind) = class {
+                    probe::note(*kind);
+                }
+                objects.as_slice()
+            })
     }
 
     /// All objects of a kind in a namespace.
-    pub fn in_namespace(&self, kind: &str, namespace: &str) -> slice::Iter<'_, Object> {
-        let objects = self.of_kind(kind);
-        let start = objects.partition_point(|object| object.id.namespace.as_str() < namespace);
-        let end = objects.partition_point(|object| object.id.namespace.as_str() <= namespace);
-        objects[start..end].iter()
+    pub fn in_namespace(&self, kind: Kind, namespace: &str) -> slice::Iter<'_, Object> {
+        in_namespace(self.of_kind(kind), namespace).iter()
     }
 
     /// The object of that name.
-    pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Object> {
+    pub fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<&Object> {
         self.named(kind, namespace, name).next()
     }
 
-    /// The objects of that name: other groups may have a kind of the same name, and other sources
-    /// the same object.
-    pub fn named(&self, kind: &str, namespace: &str, name: &str) -> slice::Iter<'_, Object> {
-        let objects = self.in_namespace(kind, namespace).as_slice();
-        let start = objects.partition_point(|object| object.id.name.as_str() < name);
-        let end = objects.partition_point(|object| object.id.name.as_str() <= name);
-        objects[start..end].iter()
+    /// The objects of that name: several sources may have it.
+    pub fn named(&self, kind: Kind, namespace: &str, name: &str) -> slice::Iter<'_, Object> {
+        named(self.of_kind(kind), namespace, name).iter()
     }
 
     /// The object with that identity.
     pub fn find(&self, id: &ObjectRef) -> Option<&Object> {
-        self.get(&id.kind, &id.namespace, &id.name)
+        self.classes(&id.kind)
+            .find_map(|objects| named(objects, &id.namespace, &id.name).first())
     }
 
     /// Every object, kind by kind.
@@ -260,7 +322,32 @@ impl Objects {
     }
 }
 
+/// Those of a namespace, of objects in order.
+fn in_namespace<'o>(objects: &'o [Object], namespace: &str) -> &'o [Object] {
+    let start = objects.partition_point(|object| object.id.namespace.as_str() < namespace);
+    let end = objects.partition_point(|object| object.id.namespace.as_str() <= namespace);
+    &objects[start..end]
+}
+
+/// Those of a name, of objects in order.
+fn named<'o>(objects: &'o [Object], namespace: &str, name: &str) -> &'o [Object] {
+    let objects = in_namespace(objects, namespace);
+    let start = objects.partition_point(|object| object.id.name.as_str() < name);
+    let end = objects.partition_point(|object| object.id.name.as_str() <= name);
+    &objects[start..end]
+}
+
 impl Object {
+    /// Its kind, if it is in the table of kinds.
+    pub fn kind(&self) -> Option<Kind> {
+        Kind::of(&self.id.kind, &self.group)
+    }
+
+    /// Whether it is of a kind.
+    pub fn is(&self, kind: Kind) -> bool {
+        self.id.is(kind) && self.kind() == Some(kind)
+    }
+
     /// Whether it stands in no document: what a mesh has unless its files say otherwise. It is
     /// never evidence.
     pub fn is_assumed(&self) -> bool {
@@ -394,6 +481,7 @@ fn forget_managed_fields(node: &mut Node) {
 #[cfg(test)]
 mod tests {
     use crate::Mesh;
+    use meshladder_capture::Kind;
     use meshladder_capture::snapshot::{Builder, DocId};
 
     const YAML: &str = "kind: Pod\nmetadata: {name: b, namespace: x, managedFields: [1]}\n---\nkind: Pod\nmetadata:\n  name: a\n  namespace: x\n  labels: {a/b: c}\n";
@@ -405,7 +493,7 @@ mod tests {
         let mesh = Mesh::build(&builder.finish());
         let names: Vec<_> = mesh
             .objects
-            .of_kind("Pod")
+            .of_kind(Kind::Pod)
             .iter()
             .map(|o| (o.id.to_string(), &*o.pointer))
             .collect();
@@ -413,13 +501,13 @@ mod tests {
             names,
             [("Pod x/a".to_owned(), "/1"), ("Pod x/b".to_owned(), "/0")]
         );
-        let a = mesh.objects.get("Pod", "x", "a").expect("it is there");
+        let a = mesh.objects.get(Kind::Pod, "x", "a").expect("it is there");
         let label = a
             .node
             .at(["metadata", "labels", "a/b"])
             .expect("it is there");
         assert_eq!(a.pointer_of(label), "/1/metadata/labels/a~1b");
-        let b = mesh.objects.get("Pod", "x", "b").expect("it is there");
+        let b = mesh.objects.get(Kind::Pod, "x", "b").expect("it is there");
         assert_eq!(
             (
                 a.pointer_of(&b.node),

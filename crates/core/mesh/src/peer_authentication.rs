@@ -2,6 +2,7 @@
 
 use super::policies::{Workload, selector};
 use super::{Mesh, Object};
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// What a port takes.
@@ -45,7 +46,7 @@ impl Mesh {
     /// the same scope, the oldest one win. UNSET will be replaced with the setting from the
     /// parent."
     pub fn mutual_tls(&self, workload: &Workload<'_>, port: u16) -> PeerMode<'_> {
-        self.mutual_tls_by(&self.policies("PeerAuthentication", workload), port)
+        self.mutual_tls_by(&self.policies(Kind::PeerAuthentication, workload), port)
     }
 
     /// The same for a workload that these policies reach, the oldest first.
@@ -184,7 +185,7 @@ mod tests {
             let mesh = mesh_of(&yaml);
             let pod = mesh
                 .objects
-                .get("Pod", "shop", "cart")
+                .get(Kind::Pod, "shop", "cart")
                 .expect("it is there");
             let found = mesh.mutual_tls(&Workload::of(pod), port);
             let by = found.by.map(|(policy, node)| {

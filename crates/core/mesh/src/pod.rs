@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::object::ObjectView;
+use meshladder_capture::Kind;
 use meshladder_text::tree::{Node, Value};
 
 /// See [`Pod::preference`].
@@ -15,7 +16,7 @@ pub struct Pod<'a>(pub ObjectView<'a>);
 impl<'a> Pod<'a> {
     /// The object as a pod, if it is one.
     pub fn of(object: ObjectView<'a>) -> Option<Self> {
-        (object.kind() == "Pod").then_some(Self(object))
+        object.is(Kind::Pod).then_some(Self(object))
     }
 
     fn at<const N: usize>(self, path: [&str; N]) -> Option<&'a Node> {

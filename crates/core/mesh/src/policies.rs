@@ -2,6 +2,7 @@
 
 use super::{Mesh, Object};
 use crate::selector::has_labels;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// The workload that policies are looked up for.
@@ -30,7 +31,7 @@ impl Mesh {
     /// The policies of a kind (`AuthorizationPolicy`, `RequestAuthentication`,
     /// `PeerAuthentication`, `Telemetry`, `EnvoyFilter`, `WasmPlugin`, …) that reach a workload,
     /// the oldest first.
-    pub fn policies<'m>(&'m self, kind: &str, workload: &Workload<'_>) -> Vec<&'m Object> {
+    pub fn policies<'m>(&'m self, kind: Kind, workload: &Workload<'_>) -> Vec<&'m Object> {
         let root = &*self.config.root_namespace;
         let mut namespaces = vec![
             root,
@@ -166,9 +167,9 @@ metadata: {name: elsewhere, namespace: tools}
         );
         let pod = mesh
             .objects
-            .get("Pod", "shop", "cart")
+            .get(Kind::Pod, "shop", "cart")
             .expect("it is there");
-        let found = mesh.policies("EnvoyFilter", &Workload::of(pod));
+        let found = mesh.policies(Kind::EnvoyFilter, &Workload::of(pod));
         let names: Vec<_> = found.iter().map(|object| object.id.name.as_str()).collect();
         assert_eq!(names, ["everywhere", "mine"]);
     }

@@ -33,58 +33,60 @@ mod wasm_plugin;
 mod workload_entry;
 mod workload_group;
 
-pub use describe::Kind;
-pub use fault::{Fault, Flaw};
+pub use describe::KindSchema;
+pub use fault::{Flaw, SchemaFault};
 
-/// Every kind that is known.
-pub static KINDS: [&Kind; 25] = [
-    &authorization_policy::KIND,
-    &destination_rule::KIND,
-    &envoy_filter::KIND,
-    &gateway::KIND,
-    &k8s::backend_tls_policy::KIND,
-    &k8s::gateway::KIND,
-    &k8s::gateway_class::KIND,
-    &k8s::grpc_route::KIND,
-    &k8s::http_route::KIND,
-    &k8s::listener_set::KIND,
-    &k8s::reference_grant::KIND,
+/// The structure of every kind that is known.
+pub static SCHEMAS: [&KindSchema; 25] = [
+    &authorization_policy::SCHEMA,
+    &destination_rule::SCHEMA,
+    &envoy_filter::SCHEMA,
+    &gateway::SCHEMA,
+    &k8s::backend_tls_policy::SCHEMA,
+    &k8s::gateway::SCHEMA,
+    &k8s::gateway_class::SCHEMA,
+    &k8s::grpc_route::SCHEMA,
+    &k8s::http_route::SCHEMA,
+    &k8s::listener_set::SCHEMA,
+    &k8s::reference_grant::SCHEMA,
     &k8s::stream_routes::TCP,
     &k8s::stream_routes::TLS,
     &k8s::stream_routes::UDP,
-    &peer_authentication::KIND,
-    &proxy_config::KIND,
-    &request_authentication::KIND,
-    &service_entry::KIND,
-    &sidecar::KIND,
-    &telemetry::KIND,
-    &traffic_extension::KIND,
-    &virtual_service::KIND,
-    &wasm_plugin::KIND,
-    &workload_entry::KIND,
-    &workload_group::KIND,
+    &peer_authentication::SCHEMA,
+    &proxy_config::SCHEMA,
+    &request_authentication::SCHEMA,
+    &service_entry::SCHEMA,
+    &sidecar::SCHEMA,
+    &telemetry::SCHEMA,
+    &traffic_extension::SCHEMA,
+    &virtual_service::SCHEMA,
+    &wasm_plugin::SCHEMA,
+    &workload_entry::SCHEMA,
+    &workload_group::SCHEMA,
 ];
 
 /// All that is wrong with the objects, kind by kind.
-pub fn faults(objects: &Objects) -> Vec<Fault> {
-    let of_kind = |kind: &'static Kind| {
-        let objects = objects.of(kind.kind, kind.group);
+pub fn faults(objects: &Objects) -> Vec<SchemaFault> {
+    let of_kind = |schema: &'static KindSchema| {
+        // Of an object that names no group nobody knows what it may say.
+        let objects = objects.of_kind(schema.kind).iter();
+        let objects = objects.filter(|object| object.group == schema.kind.group());
         objects.flat_map(move |object| {
-            walk::faults(object, kind)
+            walk::faults(object, schema)
                 .into_iter()
-                .map(fault::Found::told)
+                .map(fault::ObjectFault::told)
         })
     };
-    KINDS.into_iter().flat_map(of_kind).collect()
+    SCHEMAS.into_iter().flat_map(of_kind).collect()
 }
 
 /// The faults of a mesh, looked for when they are first asked for.
 #[derive(Debug, Default)]
-pub struct Faults(OnceLock<Vec<Fault>>);
+pub struct Faults(OnceLock<Vec<SchemaFault>>);
 
 impl Faults {
     /// The faults of the mesh, which is always the same one.
-    pub fn of(&self, mesh: &Mesh) -> &[Fault] {
+    pub fn of(&self, mesh: &Mesh) -> &[SchemaFault] {
         self.0.get_or_init(|| faults(&mesh.objects))
     }
 }

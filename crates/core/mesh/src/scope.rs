@@ -4,6 +4,7 @@ use super::config::is_registry_only;
 use super::host::overlaps;
 use super::policies::{Workload, age, selector, selects};
 use super::{Mesh, Object};
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// What one proxy imports.
@@ -64,7 +65,7 @@ impl Mesh {
                     && selects(sidecar.spec(), workload.labels)
             };
             self.objects
-                .in_namespace("Sidecar", namespace)
+                .in_namespace(Kind::Sidecar, namespace)
                 .filter(fits)
                 .min_by_key(|sidecar| age(&sidecar.node))
         };
@@ -151,6 +152,7 @@ pub fn is_router(pod: &Object) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::tests::mesh_of;
+    use meshladder_capture::Kind;
 
     fn sidecar(namespace: &str, name: &str, day: u8, spec: &str) -> String {
         format!(
@@ -182,7 +184,7 @@ mod tests {
             let mesh = mesh_of(&yaml);
             let scope = mesh.scope(
                 mesh.objects
-                    .get("Pod", "shop", "cart")
+                    .get(Kind::Pod, "shop", "cart")
                     .expect("it is there"),
             );
             assert_eq!(
@@ -225,7 +227,7 @@ mod tests {
             let mesh = mesh_of(&format!("{POD}{}", sidecar("shop", "s", 1, egress)));
             let scope = mesh.scope(
                 mesh.objects
-                    .get("Pod", "shop", "cart")
+                    .get(Kind::Pod, "shop", "cart")
                     .expect("it is there"),
             );
             assert_eq!(
@@ -250,7 +252,7 @@ mod tests {
             let mesh = mesh_of(&format!("{pod}{registry_only}"));
             let scope = mesh.scope(
                 mesh.objects
-                    .get("Pod", "shop", "cart")
+                    .get(Kind::Pod, "shop", "cart")
                     .expect("it is there"),
             );
             let (only, by) = mesh.is_registry_only(scope);

@@ -3,7 +3,8 @@
 use super::host::{self, covers};
 use super::policies::age;
 use super::scope::Scope;
-use super::{Mesh, Object};
+use super::{Mesh, Object, ObjectRef};
+use meshladder_capture::Kind;
 use meshladder_text::tree::{Node, Value};
 
 mod protocol;
@@ -47,7 +48,7 @@ impl Mesh {
     pub fn service(&self, namespace: &str, name: &str) -> Option<&Object> {
         // Other groups have a kind `Service` too.
         self.objects
-            .named("Service", namespace, name)
+            .named(Kind::Service, namespace, name)
             .find(|service| service.group.is_empty())
     }
 
@@ -77,7 +78,7 @@ impl Mesh {
         &'m self,
         service: &Object,
     ) -> impl Iterator<Item = &'m Object> + use<'m> {
-        let slices = self.objects.of_kind("EndpointSlice");
+        let slices = self.objects.of_kind(Kind::EndpointSlice);
         self.index
             .slices(&service.id.namespace, &service.id.name)
             .iter()
@@ -101,7 +102,8 @@ impl Mesh {
                     .get("targetRef")
                     .filter(|target| target.str_at("kind") == Some("Pod"));
                 let pod = target.and_then(|target| target.str_at("name"));
-                let pod = pod.and_then(|name| self.objects.get("Pod", &slice.id.namespace, name));
+                let pod =
+                    pod.and_then(|name| self.objects.get(Kind::Pod, &slice.id.namespace, name));
                 found.extend(addresses.map(|address| Endpoint {
                     slice,
                     node,
@@ -117,22 +119,27 @@ impl Mesh {
     /// The Deployment, StatefulSet, DaemonSet, … that made a pod.
     pub fn workload_of(&self, pod: &Object) -> Option<&Object> {
         let (kind, name) = controller(&pod.node)?;
-        let direct = self.objects.get(kind, &pod.id.namespace, name);
+        let here = |kind, name| {
+            self.objects
+                .find(&ObjectRef::new(kind, &pod.id.namespace, name))
+        };
+        let direct = here(kind, name);
         let above = direct.and_then(|direct| controller(&direct.node));
-        let above = above.and_then(|(kind, name)| self.objects.get(kind, &pod.id.namespace, name));
+        let above = above.and_then(|(kind, name)| here(kind, name));
         above.or(direct).or_else(|| {
             let (kind, name) = self
                 .pod(&pod.id.namespace, &pod.id.name)?
                 .owner
                 .split_once('/')?;
-            self.objects.get(kind, &pod.id.namespace, name)
+            here(kind, name)
         })
     }
 
     /// The object that made another one, when it is here.
     pub fn maker_of(&self, object: &Object) -> Option<&Object> {
         let (kind, name) = controller(&object.node)?;
-        self.objects.get(kind, &object.id.namespace, name)
+        self.objects
+            .find(&ObjectRef::new(kind, &object.id.namespace, name))
     }
 
     /// The Services and ServiceEntries that a proxy knows under a host, the one whose endpoints it
@@ -150,7 +157,7 @@ impl Mesh {
         known.sort_by_key(|object| {
             (
                 object.id.namespace != scope.namespace,
-                object.id.kind != "Service",
+                !object.id.is(Kind::Service),
                 age(&object.node),
             )
         });
@@ -159,7 +166,7 @@ impl Mesh {
 
     /// The Services and ServiceEntries for a host, seen or not.
     pub fn registered<'m>(&'m self, host: &str) -> impl Iterator<Item = &'m Object> + use<'m> {
-        let entries = self.objects.of_kind("ServiceEntry");
+        let entries = self.objects.of_kind(Kind::ServiceEntry);
         let positions = self.index.service_entries.covering(host);
         self.service_of_host(host).into_iter().chain(
             positions

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::pod::Pod;
 use crate::selector;
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::object::{self, ObjectView};
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
@@ -11,13 +12,11 @@ use meshladder_text::tree::Node;
 
 mod kind;
 
-use kind::WorkloadKind;
-
 /// What the user wrote, taken apart but not looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     source: Option<String>,
-    kind: WorkloadKind,
+    kind: Kind,
     name: String,
     namespace: Option<String>,
 }
@@ -44,15 +43,15 @@ impl Target {
             (Some(source.to_owned()), rest)
         });
         let (kind, rest, mut own) = match text.rsplit_once('/') {
-            None => (WorkloadKind::Pod, text, None),
-            Some((word, rest)) => match WorkloadKind::parse(word) {
+            None => (Kind::Pod, text, None),
+            Some((word, rest)) => match kind::parse(word) {
                 Some(kind) => (kind, rest, None),
                 None if word.contains('/') => {
                     return Err(format!(
                         "`{text}` is not a target: try `pod.namespace` or `deploy/name.namespace`"
                     ));
                 }
-                None => (WorkloadKind::Pod, rest, Some(word)),
+                None => (Kind::Pod, rest, Some(word)),
             },
         };
         let mut name = rest;
@@ -74,7 +73,7 @@ impl Target {
 
     /// Whether it names a pod, so that nothing need be looked up to find it.
     pub fn is_pod(&self) -> bool {
-        self.kind == WorkloadKind::Pod
+        self.kind == Kind::Pod
     }
 
     /// The namespace it names, or that `-n` said.
@@ -85,7 +84,7 @@ impl Target {
     /// The pods it means, best first, for who has not asked their proxies yet.
     pub fn candidates(&self, snapshot: &Snapshot) -> Vec<ProxyRef> {
         let wanted = |source: &str| self.source.as_ref().is_none_or(|own| own == source);
-        if self.kind != WorkloadKind::Pod {
+        if self.kind != Kind::Pod {
             return self
                 .pods(snapshot)
                 .into_iter()
@@ -124,7 +123,7 @@ impl Target {
             .map(|(p, _)| p)
             .filter(wanted)
             .collect();
-        if self.kind == WorkloadKind::Pod {
+        if self.kind == Kind::Pod {
             let named = |p: &&ProxyRef| {
                 p.pod == self.name && self.namespace.as_ref().is_none_or(|ns| *ns == p.namespace)
             };
@@ -158,9 +157,7 @@ impl Target {
         object::each(snapshot, |object| {
             if self.names(object) {
                 selectors.extend(
-                    self.kind
-                        .selector(object)
-                        .map(|selector| (place(object), selector)),
+                    kind::selector(self.kind, object).map(|selector| (place(object), selector)),
                 );
             }
         });
@@ -192,7 +189,7 @@ impl Target {
     }
 
     fn names(&self, object: ObjectView<'_>) -> bool {
-        object.kind() == self.kind.object_kind()
+        object.is(self.kind)
             && object.name() == self.name
             && self
                 .namespace
@@ -211,7 +208,7 @@ impl Target {
             let Some(doc) = in_scope.then(|| snapshot.open(id).ok()).flatten() else {
                 continue;
             };
-            if owner(&doc.text).is_some_and(|owner| self.kind.owns(&owner, &self.name)) {
+            if owner(&doc.text).is_some_and(|owner| kind::owns(self.kind, &owner, &self.name)) {
                 pods.push(proxy);
             }
         }
@@ -240,7 +237,7 @@ impl Target {
 
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}`{}`", self.kind.prefix(), self.name)?;
+        write!(f, "{}`{}`", kind::prefix(self.kind), self.name)?;
         self.namespace
             .as_ref()
             .map_or(Ok(()), |namespace| write!(f, " in namespace `{namespace}`"))

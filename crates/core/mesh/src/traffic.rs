@@ -7,6 +7,7 @@ use super::policies::age;
 use super::scope::Scope;
 use super::services::number;
 use super::{Domain, Mesh, Object};
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 mod steps;
@@ -67,7 +68,7 @@ impl Mesh {
         &'m self,
         host: &str,
     ) -> impl Iterator<Item = &'m Object> + use<'m> {
-        let services = self.objects.of_kind("VirtualService");
+        let services = self.objects.of_kind(Kind::VirtualService);
         self.index
             .virtual_services
             .covering(host)
@@ -98,7 +99,7 @@ impl Mesh {
                     .filter(|ns| !ns.is_empty())
                     .unwrap_or(&root.id.namespace);
                 let name = node.str_at("name")?;
-                let target = self.objects.get("VirtualService", namespace, name);
+                let target = self.objects.get(Kind::VirtualService, namespace, name);
                 let is_usable = target.is_some_and(|target| {
                     self.is_exported_to(target, &root.id.namespace)
                         && target.spec_list("hosts").is_empty()

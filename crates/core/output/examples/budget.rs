@@ -9,12 +9,12 @@
 
 use std::io::Write;
 
-use meshladder_capture::envoy::clusters::Clusters;
+use meshladder_capture::envoy::clusters::ClusterStatuses;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_output::tables::{cluster, eds, endpoint, listener, route};
 use meshladder_text::json;
 
-type Question = fn(&str) -> Result<usize, json::Fault>;
+type Question = fn(&str) -> Result<usize, json::TextFault>;
 
 const QUESTIONS: [(&str, Question); 7] = [
     ("check", check),
@@ -43,17 +43,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[inline(never)]
-fn check(doc: &str) -> Result<usize, json::Fault> {
+fn check(doc: &str) -> Result<usize, json::TextFault> {
     json::check(doc).map(|()| doc.len())
 }
 
 #[inline(never)]
-fn index_all(doc: &str) -> Result<usize, json::Fault> {
+fn index_all(doc: &str) -> Result<usize, json::TextFault> {
     Ok(Dump::index(doc, &Section::ALL)?.resources.len())
 }
 
 #[inline(never)]
-fn list_clusters(doc: &str) -> Result<usize, json::Fault> {
+fn list_clusters(doc: &str) -> Result<usize, json::TextFault> {
     let dump = Dump::index(doc, &[Section::Clusters])?;
     Ok(cluster::table(
         &cluster::select(&dump, &cluster::Filter::default(), false),
@@ -65,14 +65,14 @@ fn list_clusters(doc: &str) -> Result<usize, json::Fault> {
 }
 
 #[inline(never)]
-fn list_listeners(doc: &str) -> Result<usize, json::Fault> {
+fn list_listeners(doc: &str) -> Result<usize, json::TextFault> {
     let dump = Dump::index(doc, &[Section::Listeners])?;
     let found = listener::select(&dump, &listener::Filter::default(), false);
     Ok(listener::table(found, true, false, false).to_string().len())
 }
 
 #[inline(never)]
-fn list_routes(doc: &str) -> Result<usize, json::Fault> {
+fn list_routes(doc: &str) -> Result<usize, json::TextFault> {
     let dump = Dump::index(doc, &[Section::Routes])?;
     Ok(
         route::table(&route::select(&dump, None, false), false, false)
@@ -82,7 +82,7 @@ fn list_routes(doc: &str) -> Result<usize, json::Fault> {
 }
 
 #[inline(never)]
-fn list_eds(doc: &str) -> Result<usize, json::Fault> {
+fn list_eds(doc: &str) -> Result<usize, json::TextFault> {
     let dump = Dump::index(doc, &[Section::Endpoints])?;
     let filter = eds::Filter::default();
     Ok(
@@ -93,8 +93,8 @@ fn list_eds(doc: &str) -> Result<usize, json::Fault> {
 }
 
 #[inline(never)]
-fn list_endpoints(doc: &str) -> Result<usize, json::Fault> {
-    let clusters = Clusters::read(doc)?;
+fn list_endpoints(doc: &str) -> Result<usize, json::TextFault> {
+    let clusters = ClusterStatuses::read(doc)?;
     Ok(endpoint::table(
         &clusters,
         &endpoint::select(&clusters, &eds::Filter::default()),

@@ -18,9 +18,7 @@ use meshladder_judge::rules;
 
 /// Other tools' codes for it: `IST0128 KIA0203`.
 fn aka(finding: &Finding) -> String {
-    rules::named(finding.code)
-        .map(|rule| rule.aka.join(" "))
-        .unwrap_or_default()
+    rules::foreign_codes(finding).collect::<Vec<_>>().join(" ")
 }
 
 /// `db.yaml:7`; the file alone, or nothing, when there is no line.

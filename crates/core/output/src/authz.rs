@@ -1,10 +1,12 @@
 //! The answer of `authz check` to one request, as text and as JSON v1.
 
+mod json;
+
+pub use json::to_json;
+
 use std::fmt::Write;
 
-use super::json::{self, Style};
-use meshladder_judge::authz::{Basis, Check, Decision, Frame, Rule, Seen, Verdict};
-use meshladder_text::json::{Raw, escape};
+use meshladder_judge::authz::{Basis, Check, Decision, Rule, Seen, Verdict};
 
 /// The answer to read; `question` is the request in a line.
 pub fn to_text(check: &Check, call: &str) -> String {
@@ -119,113 +121,5 @@ fn word(verdict: Verdict) -> &'static str {
         Verdict::Allow => "allow",
         Verdict::Deny => "deny",
         Verdict::Undecided => "undecided",
-    }
-}
-
-/// The answer as pretty JSON. `request` is what was asked, as a JSON object.
-pub fn to_json(check: &Check, request: &str) -> String {
-    let notes: Vec<_> = check.notes.iter().map(|note| escape(note)).collect();
-    let text = format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"AuthzCheck\",\"request\":{request},\"workload\":{},\"port\":{},\"caller\":{},\"basis\":\"{}\",{},\"objectsSay\":{},\"notes\":[{}]}}",
-        escape(&check.server),
-        check.port,
-        escape(&check.caller),
-        if check.basis == Basis::Dump {
-            "dump"
-        } else {
-            "objects"
-        },
-        decision_fields(&check.decision),
-        check
-            .objects
-            .as_ref()
-            .map_or("null".to_owned(), |objects| format!(
-                "{{{}}}",
-                decision_fields(objects)
-            )),
-        notes.join(",")
-    );
-    let mut pretty = String::new();
-    // An object was just written, and a String takes everything.
-    if let Ok(raw) = Raw::of(&text) {
-        let _ = json::write(
-            &mut pretty,
-            raw,
-            Style {
-                indent: 2,
-                ..Style::PRETTY
-            },
-        );
-    }
-    pretty
-}
-
-fn decision_fields(decision: &Decision) -> String {
-    let near = decision
-        .near
-        .iter()
-        .map(|(rule, why)| format!("{{\"rule\":{},\"why\":{}}}", rule_json(rule), escape(why)));
-    let dry_run = decision.dry_run.iter().map(|(denies, rule)| {
-        let rule = rule.as_ref().map_or("null".to_owned(), rule_json);
-        format!(
-            "{{\"verdict\":\"{}\",\"by\":{rule}}}",
-            if *denies { "deny" } else { "allow" }
-        )
-    });
-    format!(
-        "\"verdict\":\"{}\",\"because\":{},\"by\":{},\"callerSees\":{},\"nearMisses\":[{}],\"dryRun\":[{}]",
-        word(decision.verdict),
-        escape(&sentence(decision)),
-        decision.by.as_ref().map_or("null".to_owned(), rule_json),
-        decision.seen.as_ref().map_or("null".to_owned(), seen_json),
-        near.collect::<Vec<_>>().join(","),
-        dry_run.collect::<Vec<_>>().join(",")
-    )
-}
-
-fn rule_json(rule: &Rule) -> String {
-    let optional = |text: Option<&String>| text.map_or("null".to_owned(), |text| escape(text));
-    format!(
-        "{{\"kind\":\"{}\",\"namespace\":{},\"name\":{},\"rule\":{},\"action\":{},\"evidence\":{}}}",
-        rule.kind,
-        escape(&rule.namespace),
-        escape(&rule.name),
-        rule.rule.map_or("null".to_owned(), |rule| rule.to_string()),
-        optional(rule.action.as_ref()),
-        rule.frame.as_ref().map_or("null".to_owned(), frame_json)
-    )
-}
-
-fn frame_json(frame: &Frame) -> String {
-    format!(
-        "{{\"doc\":{},\"file\":{},\"line\":{},\"pointer\":{},\"excerpt\":{}}}",
-        escape(frame.doc.as_str()),
-        escape(&frame.origin),
-        frame.line,
-        frame
-            .pointer
-            .as_ref()
-            .map_or("null".to_owned(), |pointer| escape(pointer)),
-        escape(&frame.lines.join("\n"))
-    )
-}
-
-fn seen_json(seen: &Seen) -> String {
-    match seen {
-        Seen::Answer {
-            code,
-            body,
-            details,
-        } => format!(
-            "{{\"code\":{code},\"body\":{},\"details\":{},\"closed\":false}}",
-            body.map_or("null".to_owned(), escape),
-            escape(details)
-        ),
-        Seen::Closed { details } => {
-            format!(
-                "{{\"code\":0,\"body\":null,\"details\":{},\"closed\":true}}",
-                escape(details)
-            )
-        }
     }
 }

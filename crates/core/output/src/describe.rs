@@ -2,12 +2,11 @@
 
 use std::fmt::Write;
 
-use meshladder_judge::describe::{Description, Fact, Section};
+use crate::json::{API_VERSION, ObjectJson, to_pretty};
+use crate::report::Paint;
+use meshladder_judge::describe::{Description, Fact};
 use meshladder_mesh::ObjectRef;
-use meshladder_text::json::{Raw, escape};
-
-use super::json::{self, Style};
-use super::report::Paint;
+use serde::Serialize;
 
 /// For the terminal: a heading a question, a line an answer.
 pub fn to_text(description: &Description, paint: Paint) -> String {
@@ -43,43 +42,50 @@ fn line(fact: &Fact, width: usize, about: &ObjectRef) -> String {
 
 /// As JSON v1.
 pub fn to_json(description: &Description) -> String {
-    let sections: Vec<String> = description.sections.iter().map(section).collect();
-    let compact = format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Description\",\"object\":{},\"sections\":[{}]}}",
-        object(&description.object),
-        sections.join(",")
-    );
-    let mut text = String::new();
-    match Raw::of(&compact).map(|raw| json::write(&mut text, raw, Style::PRETTY)) {
-        Ok(Ok(())) => text,
-        _ => compact,
+    let mut sections = Vec::new();
+    for section in &description.sections {
+        sections.push(SectionJson {
+            title: section.title,
+            facts: section.facts.iter().map(FactJson::from).collect(),
+        });
     }
-}
-
-fn section(section: &Section) -> String {
-    let fact = |fact: &Fact| {
-        let by = fact.by.as_ref().map_or_else(|| "null".to_owned(), object);
-        format!(
-            "{{\"about\":{},\"says\":{},\"by\":{by}}}",
-            escape(&fact.about),
-            escape(&fact.says)
-        )
+    let description = DescriptionJson {
+        api_version: API_VERSION,
+        kind: "Description",
+        object: ObjectJson::from(&description.object),
+        sections,
     };
-    let facts: Vec<String> = section.facts.iter().map(fact).collect();
-    format!(
-        "{{\"title\":{},\"facts\":[{}]}}",
-        escape(section.title),
-        facts.join(",")
-    )
+    to_pretty(&description, 4)
 }
 
-fn object(
-    ObjectRef {
-        kind,
-        namespace,
-        name,
-    }: &ObjectRef,
-) -> String {
-    let [kind, namespace, name] = [kind, namespace, name].map(|text| escape(text));
-    format!("{{\"kind\":{kind},\"namespace\":{namespace},\"name\":{name}}}")
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DescriptionJson<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    object: ObjectJson<'a>,
+    sections: Vec<SectionJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct SectionJson<'a> {
+    title: &'static str,
+    facts: Vec<FactJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct FactJson<'a> {
+    about: &'a str,
+    says: &'a str,
+    by: Option<ObjectJson<'a>>,
+}
+
+impl<'a> From<&'a Fact> for FactJson<'a> {
+    fn from(fact: &'a Fact) -> Self {
+        Self {
+            about: &fact.about,
+            says: &fact.says,
+            by: fact.by.as_ref().map(ObjectJson::from),
+        }
+    }
 }

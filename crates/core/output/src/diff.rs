@@ -6,7 +6,6 @@ use std::fmt::Write;
 use meshladder_judge::describe::few;
 use meshladder_judge::diff::{Change, Diff, Edit, What};
 use meshladder_mesh::ObjectRef;
-use meshladder_text::json::escape;
 
 mod json;
 
@@ -281,9 +280,4 @@ fn noise(diff: &Diff, show: bool) -> Option<Block> {
         title: "Expected differences".to_owned(),
         lines,
     })
-}
-
-/// A string as JSON, or `null`.
-fn optional(text: Option<&str>) -> String {
-    text.map_or_else(|| "null".to_owned(), escape)
 }

@@ -1,4 +1,6 @@
-//! JSON as istioctl prints it: indented, and with the names proto3 JSON gives to fields.
+//! JSON that goes out. Answers of ours are structs with one writer ([`to_line`], [`to_pretty`]).
+//! What istioctl prints of a dump is not built but copied: indented, and with the names proto3 JSON
+//! gives to fields ([`write`]).
 //!
 //! Envoy's admin pages print field names as the `.proto` files have them (`virtual_hosts`);
 //! istioctl decodes and prints them anew (`virtualHosts`). The values are the same, so changing the
@@ -11,6 +13,10 @@ use meshladder_text::json::Raw;
 
 mod fields;
 mod scan;
+mod shape;
+
+pub use meshladder_text::json::{to_line, to_pretty};
+pub(crate) use shape::{API_VERSION, ObjectJson, Pairs, SubjectJson};
 
 use fields::Context;
 use scan::{Scan, Token};
@@ -47,23 +53,6 @@ impl Style {
 
 /// What nests deeper is written as it stands. Envoy's deepest dumps stay under 60.
 const MAX_DEPTH: usize = 256;
-
-/// JSON that was just written on one line, with an indent of two.
-pub(super) fn pretty(text: &str) -> String {
-    let mut pretty = String::new();
-    // An object was just written, and a String takes everything.
-    if let Ok(raw) = Raw::of(text) {
-        let _ = write(
-            &mut pretty,
-            raw,
-            Style {
-                indent: 2,
-                ..Style::PRETTY
-            },
-        );
-    }
-    pretty
-}
 
 /// Writes the value, without a line end. Strings keep their escapes and numbers their digits. What
 /// is not JSON is written as far as it can be read, and what is still open then is closed.

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 pub mod analysis;
 pub mod authz;
+pub mod bundle;
 pub mod describe;
 pub mod diff;
 pub mod edit;
@@ -12,12 +13,14 @@ pub mod logs;
 pub mod markdown;
 pub mod messages;
 pub mod monitor;
+pub mod prometheus;
+mod question;
 pub mod report;
 pub mod tables;
 pub mod trace;
 pub mod yaml;
 
-use meshladder_text::json::{Fault, Raw, check};
+use meshladder_text::json::{Raw, TextFault, check};
 use meshladder_text::tree::Node;
 
 /// The value as a tree with the names of that style, for [`yaml`]. Its spans are of no document.
@@ -25,12 +28,12 @@ use meshladder_text::tree::Node;
 /// # Errors
 /// When the value is not JSON, or nests too deep for a tree.
 #[expect(clippy::missing_panics_doc, reason = "a String takes everything")]
-pub fn tree(raw: Raw<'_>, style: json::Style) -> Result<Node, Fault> {
+pub fn tree(raw: Raw<'_>, style: json::Style) -> Result<Node, TextFault> {
     if !style.camel && !style.drop_type {
         return Node::from_json(raw);
     }
     // The printer closes what is left open; a document cut short must not look sound.
-    check(raw.text()).map_err(|fault| Fault {
+    check(raw.text()).map_err(|fault| TextFault {
         at: raw.offset() + fault.at,
         ..fault
     })?;

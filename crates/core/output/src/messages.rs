@@ -2,14 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::json::{self, Style};
+use crate::json::to_pretty;
 use crate::report::Paint;
 use crate::yaml;
 use meshladder_judge::finding::Severity;
 use meshladder_judge::report::{Report, Told};
 use meshladder_judge::rules;
-use meshladder_text::json::{Raw, escape};
-use meshladder_text::tree::Node;
+use serde::Serialize;
 
 /// One line a finding: `Warning [IST0128] (DestinationRule shop/db db.yaml:7) …`
 pub fn to_log(report: &Report, paint: Paint) -> String {
@@ -29,7 +28,7 @@ pub fn to_log(report: &Report, paint: Paint) -> String {
         let _ = writeln!(
             out,
             "{level} [{}] ({}{place}) {}",
-            rules::shown_code(told.finding.code),
+            rules::shown_code(&told.finding),
             told.finding.subject,
             told.finding.message
         );
@@ -39,52 +38,47 @@ pub fn to_log(report: &Report, paint: Paint) -> String {
 
 /// istioctl's array.
 pub fn to_json(report: &Report) -> String {
-    let text = array(report);
-    let mut pretty = String::new();
-    if let Ok(raw) = Raw::of(&text) {
-        // A String takes all text.
-        let _ = json::write(
-            &mut pretty,
-            raw,
-            Style {
-                indent: 4,
-                ..Style::PRETTY
-            },
-        );
-    }
-    pretty
+    to_pretty(&messages(report), 4)
 }
 
 /// istioctl's array, as YAML.
 pub fn to_yaml(report: &Report) -> String {
-    let text = array(report);
-    let node = Raw::of(&text)
-        .ok()
-        .and_then(|raw| Node::from_json(raw).ok());
-    node.map(|node| yaml::text(&node)).unwrap_or_default()
+    yaml::of(&messages(report))
 }
 
-fn array(report: &Report) -> String {
-    let messages: Vec<String> = report.findings.iter().map(message).collect();
-    format!("[{}]", messages.join(","))
+/// A message as `istioctl analyze` prints it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MessageJson<'a> {
+    code: &'a str,
+    documentation_url: String,
+    level: &'static str,
+    message: &'a str,
+    origin: String,
+    reference: String,
 }
 
-fn message(told: &Told) -> String {
-    let code = rules::shown_code(told.finding.code);
-    let url = if code.starts_with("IST") {
+fn messages(report: &Report) -> Vec<MessageJson<'_>> {
+    report.findings.iter().map(message).collect()
+}
+
+fn message(told: &Told) -> MessageJson<'_> {
+    let code = rules::shown_code(&told.finding);
+    // Only codes of its own have a page there.
+    let documentation_url = if code.starts_with("IST") {
         let code = code.to_lowercase();
         format!("https://istio.io/latest/docs/reference/config/analysis/{code}/")
     } else {
         String::new()
     };
-    format!(
-        "{{\"code\":\"{code}\",\"documentationUrl\":{},\"level\":\"{}\",\"message\":{},\"origin\":{},\"reference\":{}}}",
-        escape(&url),
-        level(told.finding.severity),
-        escape(&told.finding.message),
-        escape(&told.finding.subject.to_string()),
-        escape(&reference(told)),
-    )
+    MessageJson {
+        code,
+        documentation_url,
+        level: level(told.finding.severity),
+        message: &told.finding.message,
+        origin: told.finding.subject.to_string(),
+        reference: reference(told),
+    }
 }
 
 fn level(severity: Severity) -> &'static str {

@@ -9,4 +9,3 @@ pub mod picture;
 pub mod records;
 pub mod rules;
 pub mod runbook;
-mod value;

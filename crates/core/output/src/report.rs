@@ -8,12 +8,13 @@ mod text;
 
 pub(crate) use html::html_page;
 pub use html::to_html;
-pub(super) use json::compact;
+pub(crate) use json::ReportJson;
 pub use json::to_json;
 pub use markdown::to_markdown;
 pub use runbook::to_runbook;
 pub use text::{Paint, to_text};
 
+use meshladder_capture::Kind;
 use meshladder_judge::report::{Report, Verdict};
 
 /// The answer, in one line of plain words.
@@ -43,7 +44,7 @@ fn capital(text: &str) -> String {
 
 /// How many pods a finding hits, in words.
 fn hit_count(finding: &meshladder_judge::finding::Finding) -> Option<String> {
-    let pods = finding.hits.iter().filter(|hit| hit.kind == "Pod").count();
+    let pods = finding.hits.iter().filter(|hit| hit.is(Kind::Pod)).count();
     match pods {
         0 => None,
         1 => Some("1 pod".to_owned()),

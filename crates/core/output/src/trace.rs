@@ -5,5 +5,10 @@ mod line;
 mod text;
 
 pub use json::{to_compact_json, to_json};
-pub use line::write_line;
+pub use line::{to_error_line, to_line};
 pub use text::{Marks, to_text};
+
+/// A share of requests without the noise of its last digits.
+fn millionths(weight: f64) -> f64 {
+    (weight * 1e6).round() / 1e6
+}

@@ -6,7 +6,10 @@
 use std::fmt::{self, Write};
 
 use super::spaces;
+use crate::json::to_line;
+use meshladder_text::json::Raw;
 use meshladder_text::tree::{Member, Node, Value};
+use serde::Serialize;
 
 mod order;
 mod resolve;
@@ -20,6 +23,17 @@ pub fn text(node: &Node) -> String {
     let mut out = String::new();
     write(&mut out, node).expect("a String takes everything");
     out
+}
+
+/// An answer of ours as a YAML document: what its JSON says.
+#[expect(
+    clippy::missing_panics_doc,
+    reason = "JSON that was just written is JSON"
+)]
+pub fn of(answer: &impl Serialize) -> String {
+    let line = to_line(answer);
+    let raw = Raw::of(&line).expect("a value was just written");
+    text(&Node::from_json(raw).expect("JSON was just written"))
 }
 
 /// Writes the value as a YAML document.

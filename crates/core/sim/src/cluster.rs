@@ -9,8 +9,8 @@ use std::net::IpAddr;
 use super::matcher::unmodelled;
 use super::tls::Transport;
 use super::{DecisionRecord, MatchCandidate, Tri};
-use meshladder_capture::envoy::clusters::{Address, Clusters as Statuses};
-use meshladder_capture::envoy::dump::{Dump, Section, State};
+use meshladder_capture::envoy::clusters::{ClusterStatuses as Statuses, HostAddress};
+use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
 use meshladder_text::json::Raw;
 
 mod balance;
@@ -97,7 +97,10 @@ impl<'a> Clusters<'a> {
         // A cluster that comes twice is the one that came last.
         let mut sorted = BTreeMap::new();
         for resource in dump.of(Section::Clusters) {
-            if !matches!(resource.state, State::Static | State::Active) {
+            if !matches!(
+                resource.state,
+                ResourceState::Static | ResourceState::Active
+            ) {
                 continue;
             }
             let Some(raw) = resource.raw else { continue };
@@ -306,7 +309,7 @@ impl Endpoint<'_> {
     }
 
     fn parse_socket(&self) -> Option<(IpAddr, u16)> {
-        let Address::Socket(ip, port) = &self.address else {
+        let HostAddress::Socket(ip, port) = &self.address else {
             return None;
         };
         Some((ip.parse().ok()?, u16::try_from(*port).ok()?))

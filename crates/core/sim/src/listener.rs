@@ -9,7 +9,7 @@ use super::chain::{ChainChoice, FilterChains};
 use super::inspect::{InspectedConnection, ListenerFilters};
 use super::request::Connection;
 use super::{DecisionRecord, MatchCandidate, Tri};
-use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_text::json::Raw;
 
 mod address;
@@ -105,7 +105,10 @@ impl<'a> Listeners<'a> {
     pub fn compile(dump: &Dump<'a>) -> Self {
         let mut compiled = Self::default();
         for resource in dump.of(Section::Listeners) {
-            if !matches!(resource.state, State::Static | State::Active) {
+            if !matches!(
+                resource.state,
+                ResourceState::Static | ResourceState::Active
+            ) {
                 continue;
             }
             if let Some(listener) = Listener::read(resource) {

@@ -4,7 +4,7 @@
 //! What an operator sets through the admin interface or RTDS is not in a config dump.
 
 use super::message;
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 /// The static layers of a bootstrap.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +56,7 @@ impl<'a> Runtime<'a> {
         let Some(value) = self.find(key) else {
             return default;
         };
-        if value.kind() == Kind::Object {
+        if value.kind() == ValueKind::Object {
             return Fraction::compile(value);
         }
         match value.number() {

@@ -10,7 +10,7 @@ use super::Tri;
 use super::matcher::{StringMatcher, unmodelled};
 use super::message;
 use super::request::{Connection, Tls};
-use meshladder_capture::envoy::dump::{Dump, Section, State};
+use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
 use meshladder_text::json::Raw;
 
 /// What stands between the bytes of a connection and the filters
@@ -286,7 +286,7 @@ impl<'a> Secrets<'a> {
         }
         let mut names = BTreeSet::new();
         for secret in dump.of(Section::Secrets) {
-            if matches!(secret.state, State::Static | State::Active) {
+            if matches!(secret.state, ResourceState::Static | ResourceState::Active) {
                 names.insert(secret.name.clone());
             }
         }

@@ -132,7 +132,7 @@ pub struct Log {
 
 /// What a request's end is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EndKind {
     /// It reaches the application.
     Forwarded,
     /// A policy refuses it.
@@ -155,7 +155,7 @@ pub enum Kind {
     Undecided,
 }
 
-impl Kind {
+impl EndKind {
     /// The word JSON carries.
     pub fn word(self) -> &'static str {
         match self {
@@ -177,7 +177,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// What it is called.
-    pub kind: Kind,
+    pub kind: EndKind,
     /// The status; 0 when no response was started.
     pub code: u16,
     /// Response flags.
@@ -208,7 +208,7 @@ pub struct Branch {
 impl End {
     /// An end without flags.
     pub fn new(
-        kind: Kind,
+        kind: EndKind,
         code: u16,
         details: impl Into<String>,
         because: impl Into<String>,
@@ -226,7 +226,7 @@ impl End {
 
     /// It cannot be told without this fact.
     pub fn undecided(fact: &str) -> Self {
-        Self::new(Kind::Undecided, 0, "", fact)
+        Self::new(EndKind::Undecided, 0, "", fact)
     }
 
     /// With a response flag.

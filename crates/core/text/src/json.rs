@@ -11,11 +11,13 @@ mod check;
 mod cursor;
 mod locate;
 mod text;
+mod write;
 
 pub use check::check;
 pub use cursor::Cursor;
 pub use locate::pointer_to;
 pub use text::{escape, escape_into, unescape};
+pub use write::{to_line, to_pretty};
 
 /// One JSON value inside a document.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +29,7 @@ pub struct Raw<'a> {
 
 /// What a value is, told by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -40,14 +42,14 @@ pub enum Kind {
 
 /// Why a document, or a part of it, could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct TextFault {
     /// Byte offset in the document.
     pub at: usize,
     /// What is wrong there, without a full stop.
     pub what: String,
 }
 
-impl Fault {
+impl TextFault {
     /// What is wrong, and at which byte.
     pub fn new(at: usize, what: impl Into<String>) -> Self {
         Self {
@@ -63,13 +65,10 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// When there is no value at all.
-    pub fn of(doc: &'a str) -> Result<Self, Fault> {
-        let start = skip_space(
-            doc.as_bytes(),
-            if doc.starts_with('\u{feff}') { 3 } else { 0 },
-        );
+    pub fn of(doc: &'a str) -> Result<Self, TextFault> {
+        let start = skip_space(doc.as_bytes(), behind_bom(doc));
         if start == doc.len() {
-            return Err(Fault::new(start, "the document is empty"));
+            return Err(TextFault::new(start, "the document is empty"));
         }
         Ok(Self {
             doc,
@@ -104,12 +103,12 @@ impl<'a> Raw<'a> {
     }
 
     /// What the value is.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ValueKind {
         match self.doc.as_bytes().get(self.start) {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b'"') => Kind::String,
-            _ => Kind::Scalar,
+            Some(b'{') => ValueKind::Object,
+            Some(b'[') => ValueKind::Array,
+            Some(b'"') => ValueKind::String,
+            _ => ValueKind::Scalar,
         }
     }
 
@@ -120,12 +119,12 @@ impl<'a> Raw<'a> {
 
     /// The members of an object in document order; nothing for any other value.
     pub fn members(self) -> Members<'a> {
-        Members(Walk::at(self.doc, self.start, b'{', b'}'))
+        Members(ItemWalk::at(self.doc, self.start, b'{', b'}'))
     }
 
     /// The elements of an array in document order; nothing for any other value.
     pub fn elements(self) -> Elements<'a> {
-        Elements(Walk::at(self.doc, self.start, b'[', b']'))
+        Elements(ItemWalk::at(self.doc, self.start, b'[', b']'))
     }
 
     /// The member of that name. Of duplicates the first one counts.
@@ -137,7 +136,11 @@ impl<'a> Raw<'a> {
 
     /// The value at a path of member names.
     pub fn at<const N: usize>(self, path: [&str; N]) -> Option<Raw<'a>> {
-        path.iter().try_fold(self, |value, key| value.get(key))
+        let mut value = self;
+        for key in path {
+            value = value.get(key)?;
+        }
+        Some(value)
     }
 
     /// The elements of the array at `key`; nothing when there is none.
@@ -147,7 +150,7 @@ impl<'a> Raw<'a> {
 
     /// A string's text.
     pub fn string(self) -> Option<Cow<'a, str>> {
-        if self.kind() != Kind::String {
+        if self.kind() != ValueKind::String {
             return None;
         }
         // The document's own value reaches to the end of the text, and may be cut short there.
@@ -163,9 +166,9 @@ impl<'a> Raw<'a> {
     /// A number. Proto3 JSON writes 64-bit integers as strings, so `"7"` is 7.
     pub fn number(self) -> Option<u64> {
         match self.kind() {
-            Kind::Scalar => self.text().parse().ok(),
-            Kind::String => self.string()?.parse().ok(),
-            Kind::Object | Kind::Array => None,
+            ValueKind::Scalar => self.text().parse().ok(),
+            ValueKind::String => self.string()?.parse().ok(),
+            ValueKind::Object | ValueKind::Array => None,
         }
     }
 
@@ -181,11 +184,11 @@ impl<'a> Raw<'a> {
 
 /// See [`Raw::members`].
 #[derive(Clone, Debug)]
-pub struct Members<'a>(Walk<'a>);
+pub struct Members<'a>(ItemWalk<'a>);
 
 /// See [`Raw::elements`].
 #[derive(Clone, Debug)]
-pub struct Elements<'a>(Walk<'a>);
+pub struct Elements<'a>(ItemWalk<'a>);
 
 impl<'a> Iterator for Members<'a> {
     type Item = (Cow<'a, str>, Raw<'a>);
@@ -215,31 +218,31 @@ impl Members<'_> {
     }
 
     /// What ended the walk early, once it has ended.
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn fault(&self) -> Option<&TextFault> {
         self.0.fault.as_ref()
     }
 }
 
 impl Elements<'_> {
     /// What ended the walk early, once it has ended.
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn fault(&self) -> Option<&TextFault> {
         self.0.fault.as_ref()
     }
 }
 
 /// The walk over the items of one object or array.
 #[derive(Clone, Debug)]
-struct Walk<'a> {
+struct ItemWalk<'a> {
     doc: &'a str,
     at: usize,
     close: u8,
     first: bool,
     done: bool,
     key: std::ops::Range<usize>,
-    fault: Option<Fault>,
+    fault: Option<TextFault>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ItemWalk<'a> {
     /// A walk over the value at `start`; done at once when it does not open with `open`.
     fn at(doc: &'a str, start: usize, open: u8, close: u8) -> Self {
         let opens = doc.as_bytes().get(start) == Some(&open);
@@ -261,7 +264,7 @@ impl<'a> Walk<'a> {
         } else {
             what
         };
-        self.fault = Some(Fault::new(at.min(self.doc.len()), what));
+        self.fault = Some(TextFault::new(at.min(self.doc.len()), what));
         None
     }
 
@@ -328,6 +331,12 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Where a document starts behind its byte order mark. RFC 8259, 8.1: implementations "MAY ignore
+/// the presence of a byte order mark rather than treating it as an error".
+pub(crate) fn behind_bom(doc: &str) -> usize {
+    if doc.starts_with('\u{feff}') { 3 } else { 0 }
+}
+
 /// The first byte at or after `at` that is not white space.
 fn skip_space(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -360,6 +369,7 @@ pub fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
         if bytes[at] == b'"' {
             return Some(at + 1);
         }
+        // A backslash, and whatever it escapes: `\u` has no quote among its digits either.
         at += 2;
     }
 }

@@ -18,11 +18,11 @@ impl Names {
 
     /// The name, if it is kept here.
     pub fn find(&self, text: &str) -> Option<Name> {
-        self.0
-            .get(place(text))?
-            .as_ref()
-            .filter(|name| ***name == *text)
-            .cloned()
+        let name = self.0.get(place(text))?.as_ref()?;
+        if **name != *text {
+            return None;
+        }
+        Some(name.clone())
     }
 
     /// Keeps a name for the next time.
@@ -35,20 +35,27 @@ impl Names {
 
     /// The name for a text: the one that is kept here, or a new one.
     pub fn of(&mut self, text: &str) -> Name {
-        self.find(text).unwrap_or_else(|| {
-            let name = text.into();
-            self.keep(&name);
-            name
-        })
+        if let Some(name) = self.find(text) {
+            return name;
+        }
+        let name = text.into();
+        self.keep(&name);
+        name
     }
 }
 
-/// FNV-1a, from which the upper bits are taken.
+/// Nine of the upper bits of the hash: 512 places.
 fn place(text: &str) -> usize {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    usize::try_from(hash >> 55).unwrap_or_default()
+    usize::try_from(fnv_1a(text) >> 55).unwrap_or_default()
+}
+
+/// FNV-1a. Keys are short, and nobody gains anything by making two of them collide.
+pub(crate) fn fnv_1a(text: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in text.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash
 }
 
 impl Deref for Name {

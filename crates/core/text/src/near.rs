@@ -14,22 +14,7 @@ pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option
 
 /// How many letters must be put in, taken out, changed, or swapped with the next one.
 pub fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    let (mut above, mut before) = (row.clone(), None);
-    for (i, x) in a.chars().enumerate() {
-        let last = row.clone();
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = last[j] + usize::from(x != *y);
-            row[j + 1] = changed.min(row[j] + 1).min(last[j + 1] + 1);
-            if j > 0 && before == Some(*y) && b[j - 1] == x {
-                row[j + 1] = row[j + 1].min(above[j - 1] + 1);
-            }
-        }
-        (above, before) = (last, Some(x));
-    }
-    row[b.len()]
+    strsim::osa_distance(a, b)
 }
 
 #[cfg(test)]

@@ -75,25 +75,32 @@ impl Regex {
 
 /// What RE2 says against a pattern, told without compiling it.
 pub fn refusal(pattern: &str) -> Option<Box<str>> {
-    translate::translate(&latin_1(pattern))
-        .err()
-        .filter(|problem| !problem.ends_with("is not supported"))
+    let problem = translate::translate(&latin_1(pattern)).err()?;
+    // What only we cannot express is no refusal of RE2's.
+    if problem.ends_with("is not supported") {
+        return None;
+    }
+    Some(problem)
 }
 
 /// The letters, digits and slashes that a pattern starts with, without one that a repeat may make
 /// optional.
 fn literal_prefix(pattern: &str) -> &str {
+    // `/a|/b` starts with either.
     if pattern.contains('|') {
         return "";
     }
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_');
-    let end = pattern.find(|c| !is_plain(c)).unwrap_or(pattern.len());
+    let end = pattern.find(may_have_meaning).unwrap_or(pattern.len());
     let is_repeated = pattern[end..].starts_with(['*', '?', '+', '{']);
-    &pattern[..if is_repeated {
-        end.saturating_sub(1)
+    if is_repeated {
+        &pattern[..end.saturating_sub(1)]
     } else {
-        end
-    }]
+        &pattern[..end]
+    }
+}
+
+fn may_have_meaning(c: char) -> bool {
+    !c.is_ascii_alphanumeric() && !matches!(c, '/' | '-' | '_')
 }
 
 /// A pattern whose matches are replaced (`type.matcher.v3.RegexMatchAndSubstitute`).
@@ -123,14 +130,7 @@ impl Rewrite {
         let replace = |groups: &Captures<'_>| replacement(&substitution, groups);
         match search.replace_all(latin_1(text).as_bytes(), replace) {
             Cow::Borrowed(_) => Some(Cow::Borrowed(text)),
-            Cow::Owned(replaced) => {
-                let characters = String::from_utf8(replaced).ok()?;
-                let bytes = characters
-                    .chars()
-                    .map(|c| u8::try_from(c).ok())
-                    .collect::<Option<_>>()?;
-                String::from_utf8(bytes).ok().map(Cow::Owned)
-            }
+            Cow::Owned(replaced) => from_latin_1(replaced).map(Cow::Owned),
         }
     }
 
@@ -144,16 +144,19 @@ fn replacement(substitution: &str, groups: &Captures<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = substitution.bytes();
     while let Some(byte) = rest.next() {
-        match (byte, if byte == b'\\' { rest.next() } else { None }) {
-            (_, Some(digit @ b'0'..=b'9')) => {
-                out.extend(
-                    groups
-                        .get(usize::from(digit - b'0'))
-                        .map_or(&b""[..], |group| group.as_bytes()),
-                );
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(digit @ b'0'..=b'9') => {
+                // A group that took no part in the match stands for nothing.
+                if let Some(group) = groups.get(usize::from(digit - b'0')) {
+                    out.extend(group.as_bytes());
+                }
             }
-            (_, Some(other)) => out.push(other),
-            (byte, None) => out.push(byte),
+            Some(other) => out.push(other),
+            None => out.push(byte),
         }
     }
     out
@@ -168,18 +171,29 @@ fn latin_1(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The way back: each character is a byte again. None when the bytes are no text.
+fn from_latin_1(characters: Vec<u8>) -> Option<String> {
+    let characters = String::from_utf8(characters).ok()?;
+    let mut bytes = Vec::with_capacity(characters.len());
+    for c in characters.chars() {
+        bytes.push(u8::try_from(c).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
 fn build(rust: &str) -> Result<regex::bytes::Regex, Box<str>> {
     let built = regex::bytes::RegexBuilder::new(rust)
         .nest_limit(DEEPEST)
         .build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => "it is too large".into(),
-        other => format!(
-            "it cannot be translated ({})",
-            last_line(&other.to_string())
-        )
-        .into(),
-    })
+    built.map_err(|error| in_words(&error))
+}
+
+fn in_words(error: &regex::Error) -> Box<str> {
+    if matches!(error, regex::Error::CompiledTooBig(_)) {
+        return "it is too large".into();
+    }
+    let message = error.to_string();
+    format!("it cannot be translated ({})", last_line(&message)).into()
 }
 
 /// The crate's messages draw the pattern first and say what is wrong last.

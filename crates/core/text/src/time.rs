@@ -21,40 +21,14 @@ impl Time {
     /// Reads RFC 3339: `2026-11-15T06:30:51.055587345Z`, or with an offset such as `+02:00`.
     pub fn parse(text: &str) -> Option<Self> {
         let (date, rest) = text.split_at_checked(10)?;
+        // RFC 3339, 5.6: "T" and "Z" "may alternatively be lower case", and applications "may
+        // choose, for the sake of readability, to specify a full-date and full-time separated by
+        // (say) a space character".
         let clock = rest.strip_prefix(['T', 't', ' '])?;
-        let (year, month, day) = (field(date, 0, 4)?, field(date, 5, 7)?, field(date, 8, 10)?);
-        let (hour, minute, second) = (
-            field(clock, 0, 2)?,
-            field(clock, 3, 5)?,
-            field(clock, 6, 8)?,
-        );
-        let separators = [
-            (date, 4, b'-'),
-            (date, 7, b'-'),
-            (clock, 2, b':'),
-            (clock, 5, b':'),
-        ];
-        if separators
-            .iter()
-            .any(|&(s, at, b)| s.as_bytes().get(at) != Some(&b))
-        {
-            return None;
-        }
-        // A leap second is read as the second after it.
-        if !(1..=12).contains(&month)
-            || day < 1
-            || day > days_in(year, month)
-            || hour > 23
-            || minute > 59
-            || second > 60
-        {
-            return None;
-        }
+        let local = date_seconds(date)? + clock_seconds(clock)?;
         let (nanos, zone) = fraction(clock.get(8..)?)?;
-        let seconds =
-            days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
         Some(Self {
-            seconds: seconds - offset(zone)?,
+            seconds: local - offset(zone)?,
             nanos,
         })
     }
@@ -81,17 +55,14 @@ impl Time {
 /// RFC 3339 in UTC; the fraction only when there is one.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (days, of_day) = (
-            self.seconds.div_euclid(86_400),
-            self.seconds.rem_euclid(86_400),
-        );
+        // Euclidean, so that the second of the day is not negative before 1970.
+        let days = self.seconds.div_euclid(86_400);
+        let of_day = self.seconds.rem_euclid(86_400);
         let (year, month, day) = civil_from_days(days);
+        let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
         write!(
             f,
-            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
-            of_day / 3600,
-            of_day / 60 % 60,
-            of_day % 60
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
         )?;
         if self.nanos != 0 {
             write!(f, ".{}", format!("{:09}", self.nanos).trim_end_matches('0'))?;
@@ -100,12 +71,44 @@ impl fmt::Display for Time {
     }
 }
 
+/// The first second of `2026-11-15`.
+fn date_seconds(date: &str) -> Option<i64> {
+    let year = field(date, 0, 4)?;
+    let month = field(date, 5, 7)?;
+    let day = field(date, 8, 10)?;
+    if !has_separators(date, [4, 7], b'-') || !(1..=12).contains(&month) {
+        return None;
+    }
+    if day < 1 || day > days_in(year, month) {
+        return None;
+    }
+    Some(days_from_civil(year, month, day) * 86_400)
+}
+
+/// The second of the day of `06:30:51`.
+fn clock_seconds(clock: &str) -> Option<i64> {
+    let hour = field(clock, 0, 2)?;
+    let minute = field(clock, 3, 5)?;
+    let second = field(clock, 6, 8)?;
+    // A leap second is read as the second after it.
+    if !has_separators(clock, [2, 5], b':') || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    Some(hour * 3600 + minute * 60 + second)
+}
+
+fn has_separators(text: &str, places: [usize; 2], separator: u8) -> bool {
+    let bytes = text.as_bytes();
+    bytes.get(places[0]) == Some(&separator) && bytes.get(places[1]) == Some(&separator)
+}
+
 fn field(text: &str, from: usize, to: usize) -> Option<i64> {
     let digits = text.get(from..to)?;
-    digits
-        .bytes()
-        .all(|b| b.is_ascii_digit())
-        .then(|| digits.parse().ok())?
+    // `parse` alone would take `+7`.
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
 }
 
 /// Splits `.123Z` into nanoseconds and the zone.
@@ -114,14 +117,20 @@ fn fraction(text: &str) -> Option<(u32, &str)> {
         return Some((0, text));
     };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return None;
+    }
     // Nine digits, filled up with zeros: logs have millions of times, so without a text for it.
-    let all = rest
-        .bytes()
-        .take(digits)
-        .chain(std::iter::repeat(b'0'))
-        .take(9);
-    let nanos = all.fold(0, |nanos, digit| nanos * 10 + u32::from(digit - b'0'));
-    (digits > 0).then(|| (nanos, &rest[digits..]))
+    let mut nanos = 0;
+    for place in 0..9 {
+        let digit = if place < digits {
+            rest.as_bytes()[place] - b'0'
+        } else {
+            0
+        };
+        nanos = nanos * 10 + u32::from(digit);
+    }
+    Some((nanos, &rest[digits..]))
 }
 
 fn offset(zone: &str) -> Option<i64> {
@@ -133,8 +142,11 @@ fn offset(zone: &str) -> Option<i64> {
         b'-' => -1,
         _ => return None,
     };
-    let whole = zone.len() == 6 && zone.as_bytes()[3] == b':';
-    whole.then(|| Some(sign * (field(zone, 1, 3)? * 3600 + field(zone, 4, 6)? * 60)))?
+    // RFC 3339, 5.6: `time-numoffset = ("+" / "-") time-hour ":" time-minute`.
+    if zone.len() != 6 || zone.as_bytes()[3] != b':' {
+        return None;
+    }
+    Some(sign * (field(zone, 1, 3)? * 3600 + field(zone, 4, 6)? * 60))
 }
 
 fn days_in(year: i64, month: i64) -> i64 {

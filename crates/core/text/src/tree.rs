@@ -4,10 +4,12 @@
 //! Texts are shared: the same few names stand in every object. Large dumps never become a tree; see
 //! [`super::json`].
 
+mod build;
+
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::json::{self, Fault, Kind, Raw};
+use super::json::{self, Raw, TextFault, ValueKind};
 use super::name::{Name, Names};
 use super::text::Text;
 
@@ -15,7 +17,7 @@ use super::text::Text;
 pub const MAX_DEPTH: usize = 128;
 
 /// A value and where it stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The value.
     pub value: Value,
@@ -32,7 +34,7 @@ pub struct Span {
 }
 
 /// A JSON value. Numbers keep their text: `1.10` stays `1.10`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// `null`
     Null,
@@ -49,7 +51,7 @@ pub enum Value {
 }
 
 /// One member of an object.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The name.
     pub key: Name,
@@ -88,8 +90,10 @@ impl Span {
 
 impl From<Range<usize>> for Span {
     fn from(range: Range<usize>) -> Self {
-        let [start, end] = [range.start, range.end].map(|at| u32::try_from(at).unwrap_or(u32::MAX));
-        Self { start, end }
+        Self {
+            start: u32::try_from(range.start).unwrap_or(u32::MAX),
+            end: u32::try_from(range.end).unwrap_or(u32::MAX),
+        }
     }
 }
 
@@ -98,15 +102,15 @@ impl Node {
     ///
     /// # Errors
     /// When the value is not JSON, or nests deeper than [`MAX_DEPTH`].
-    pub fn from_json(raw: Raw<'_>) -> Result<Self, Fault> {
+    pub fn from_json(raw: Raw<'_>) -> Result<Self, TextFault> {
         Self::from_json_with(raw, &mut Names::default())
     }
 
-    /// The same, with names that were read before.
+    /// As [`Node::from_json`], sharing the names that were read before.
     ///
     /// # Errors
     /// See [`Node::from_json`].
-    pub fn from_json_with(raw: Raw<'_>, names: &mut Names) -> Result<Self, Fault> {
+    pub fn from_json_with(raw: Raw<'_>, names: &mut Names) -> Result<Self, TextFault> {
         build(raw, 0, names)
     }
 
@@ -120,7 +124,11 @@ impl Node {
 
     /// The value at a path of member names.
     pub fn at<const N: usize>(&self, path: [&str; N]) -> Option<&Node> {
-        path.iter().try_fold(self, |node, key| node.get(key))
+        let mut node = self;
+        for key in path {
+            node = node.get(key)?;
+        }
+        Some(node)
     }
 
     /// The elements of an array; nothing for any other value.
@@ -178,18 +186,7 @@ impl Node {
 
     /// As JSON, without white space.
     pub fn to_json(&self) -> String {
-        let list = |parts: Vec<String>| parts.join(",");
-        match &self.value {
-            Value::Null => "null".to_owned(),
-            Value::Bool(value) => value.to_string(),
-            Value::Number(text) => text.to_string(),
-            Value::String(text) => json::escape(text),
-            Value::Array(items) => format!("[{}]", list(items.iter().map(Self::to_json).collect())),
-            Value::Object(members) => {
-                let member = |m: &Member| format!("{}:{}", json::escape(&m.key), m.value.to_json());
-                format!("{{{}}}", list(members.iter().map(member).collect()))
-            }
-        }
+        self.value.to_json()
     }
 
     /// The node at an RFC 6901 pointer.
@@ -197,13 +194,20 @@ impl Node {
         if pointer.is_empty() {
             return Some(self);
         }
-        pointer
-            .strip_prefix('/')?
-            .split('/')
-            .try_fold(self, |node, token| match &node.value {
-                Value::Array(items) => items.get(token.parse::<usize>().ok()?),
-                _ => node.get(&token.replace("~1", "/").replace("~0", "~")),
-            })
+        let mut node = self;
+        for token in pointer.strip_prefix('/')?.split('/') {
+            node = node.step(token)?;
+        }
+        Some(node)
+    }
+
+    /// The element or member that one token of a pointer names.
+    fn step(&self, token: &str) -> Option<&Node> {
+        if let Value::Array(items) = &self.value {
+            return items.get(token.parse::<usize>().ok()?);
+        }
+        // RFC 6901, 4: `~1` is decoded before `~0`, so that `~01` becomes `~1` and not `/`.
+        self.get(&token.replace("~1", "/").replace("~0", "~"))
     }
 }
 
@@ -214,25 +218,15 @@ pub fn edit<T>(list: &mut Box<[T]>, change: impl FnOnce(&mut Vec<T>)) {
     *list = all.into();
 }
 
-fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, Fault> {
+fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, TextFault> {
     if depth > MAX_DEPTH {
-        return Err(Fault::new(raw.offset(), "nested too deep"));
+        return Err(TextFault::new(raw.offset(), "nested too deep"));
     }
     let value = match raw.kind() {
-        Kind::Object => object(raw, depth, names)?,
-        Kind::Array => {
-            let mut elements = raw.elements();
-            let items = elements
-                .by_ref()
-                .map(|e| build(e, depth + 1, names))
-                .collect::<Result<_, _>>()?;
-            elements
-                .fault()
-                .cloned()
-                .map_or(Ok(Value::Array(items)), Err)?
-        }
-        Kind::String => Value::String(raw.string().unwrap_or_default().into()),
-        Kind::Scalar => scalar(raw)?,
+        ValueKind::Object => object(raw, depth, names)?,
+        ValueKind::Array => array(raw, depth, names)?,
+        ValueKind::String => Value::String(raw.string().unwrap_or_default().into()),
+        ValueKind::Scalar => scalar(raw)?,
     };
     Ok(Node {
         value,
@@ -240,7 +234,19 @@ fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, Fault> {
     })
 }
 
-fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, Fault> {
+fn array(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, TextFault> {
+    let mut walk = raw.elements();
+    let mut items = Vec::new();
+    while let Some(element) = walk.next() {
+        items.push(build(element, depth + 1, names)?);
+    }
+    match walk.fault() {
+        Some(fault) => Err(fault.clone()),
+        None => Ok(Value::Array(items.into())),
+    }
+}
+
+fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, TextFault> {
     let mut walk = raw.members();
     let mut members = Vec::new();
     while let Some((key, value)) = walk.next() {
@@ -251,17 +257,20 @@ fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, Fault>
             value: build(value, depth + 1, names)?,
         });
     }
-    walk.fault()
-        .cloned()
-        .map_or_else(|| Ok(Value::Object(members.into())), Err)
+    match walk.fault() {
+        Some(fault) => Err(fault.clone()),
+        None => Ok(Value::Object(members.into())),
+    }
 }
 
-fn scalar(raw: Raw<'_>) -> Result<Value, Fault> {
+fn scalar(raw: Raw<'_>) -> Result<Value, TextFault> {
     // The document's own value reaches to the end of the text, so a lone scalar may have white
     // space behind it.
     let text = raw.text().trim_end();
-    json::check(text)
-        .map_err(|f| Fault::new(raw.offset() + f.at, format!("`{text}` is not a JSON value")))?;
+    if let Err(fault) = json::check(text) {
+        let at = raw.offset() + fault.at;
+        return Err(TextFault::new(at, format!("`{text}` is not a JSON value")));
+    }
     Ok(match text {
         "null" => Value::Null,
         "true" => Value::Bool(true),
@@ -274,7 +283,7 @@ fn scalar(raw: Raw<'_>) -> Result<Value, Fault> {
 mod tests {
     use super::*;
 
-    fn tree(doc: &str) -> Result<Node, Fault> {
+    fn tree(doc: &str) -> Result<Node, TextFault> {
         Node::from_json(Raw::of(doc)?)
     }
 

@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memmem;
-use sha2::{Digest as _, Sha256};
+use ring::digest::{SHA256, digest};
 
 use crate::time::Time;
 
@@ -14,8 +14,8 @@ mod extensions;
 mod key;
 mod name;
 
-use der::{Flaw, Reader};
-pub use key::Key;
+use der::{DerFlaw, DerReader};
+pub use key::PublicKey;
 
 /// What a certificate says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Certificate {
     /// The names it is for: `URI:…`, `DNS:…`, `IP:…`, `email:…`.
     pub sans: Vec<String>,
     /// The kind and size of its public key.
-    pub key: Key,
+    pub key: PublicKey,
     /// SHA-256 of its `SubjectPublicKeyInfo` in lower-case hex: a root that was renewed keeps its
     /// key.
     pub key_sha256: String,
@@ -49,43 +49,29 @@ impl Certificate {
     /// # Errors
     /// Why it is none, as in `subject: cut short`.
     pub fn from_der(der: &[u8]) -> Result<Self, String> {
-        let mut document = Reader::new(der);
+        let mut document = DerReader::new(der);
         let mut certificate = document
             .inside(der::SEQUENCE)
             .map_err(part("certificate"))?;
         if !document.is_empty() {
             return Err("bytes after the end of the certificate".to_owned());
         }
+        // The fields of a `TBSCertificate` in their order (RFC 5280, 4.1).
         let mut tbs = certificate
             .inside(der::SEQUENCE)
             .map_err(part("certificate"))?;
         tbs.optional(EXPLICIT_0).map_err(part("version"))?;
-        let serial = tbs
-            .expect(der::INTEGER)
-            .and_then(serial)
-            .map_err(part("serial number"))?;
+        let serial = serial(&mut tbs).map_err(part("serial number"))?;
         tbs.expect(der::SEQUENCE)
             .map_err(part("signature algorithm"))?;
-        let issuer = tbs
-            .inside(der::SEQUENCE)
-            .and_then(name::name)
-            .map_err(part("issuer"))?;
-        let (not_before, not_after) = tbs
-            .inside(der::SEQUENCE)
-            .and_then(validity)
-            .map_err(part("validity"))?;
-        let subject = tbs
-            .inside(der::SEQUENCE)
-            .and_then(name::name)
-            .map_err(part("subject"))?;
+        let issuer = name::name(&mut tbs).map_err(part("issuer"))?;
+        let (not_before, not_after) = validity(&mut tbs).map_err(part("validity"))?;
+        let subject = name::name(&mut tbs).map_err(part("subject"))?;
         let info = tbs.any().map_err(part("public key"))?;
-        let key = Reader::new(info.whole)
-            .inside(der::SEQUENCE)
-            .and_then(key::key)
-            .map_err(part("public key"))?;
+        let key = key::key(info.whole).map_err(part("public key"))?;
         let (is_ca, sans) = extensions::extensions(tbs).map_err(part("extensions"))?;
-        let sha256 = der::hex(&Sha256::digest(der));
-        let key_sha256 = der::hex(&Sha256::digest(info.whole));
+        let sha256 = der::hex(digest(&SHA256, der).as_ref());
+        let key_sha256 = der::hex(digest(&SHA256, info.whole).as_ref());
         Ok(Self {
             subject,
             issuer,
@@ -102,55 +88,56 @@ impl Certificate {
 
     /// The trust domain of the first SPIFFE identity.
     pub fn trust_domain(&self) -> Option<&str> {
-        self.sans
-            .iter()
-            .find_map(|san| trust_domain(san.strip_prefix("URI:")?))
+        for san in &self.sans {
+            let uri = san.strip_prefix("URI:");
+            if let Some(domain) = uri.and_then(trust_domain) {
+                return Some(domain);
+            }
+        }
+        None
     }
 }
 
 /// Every `CERTIFICATE` block of a PEM text, in order, whatever stands between them.
 pub fn from_pem(pem: &[u8]) -> Vec<Result<Certificate, String>> {
     const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
-    let starts: Vec<usize> = memmem::find_iter(pem, BEGIN)
-        .map(|at| at + BEGIN.len())
-        .collect();
-    let ends = starts
-        .iter()
-        .skip(1)
-        .map(|next| next - BEGIN.len())
-        .chain([pem.len()]);
-    starts
-        .iter()
-        .zip(ends)
-        .map(|(&start, end)| block(&pem[start..end]))
-        .collect()
+    let mut certificates = Vec::new();
+    let mut begins = memmem::find_iter(pem, BEGIN).peekable();
+    while let Some(begin) = begins.next() {
+        // A block without an end must not take in the one behind it.
+        let end = begins.peek().copied().unwrap_or(pem.len());
+        certificates.push(block(&pem[begin + BEGIN.len()..end]));
+    }
+    certificates
 }
 
 /// The trust domain of a SPIFFE identity: `cluster.local` of
 /// `spiffe://cluster.local/ns/shop/sa/cart`.
 pub fn trust_domain(uri: &str) -> Option<&str> {
-    let rest = uri.strip_prefix("spiffe://")?;
-    rest.split('/').next().filter(|domain| !domain.is_empty())
+    let domain = uri.strip_prefix("spiffe://")?.split('/').next()?;
+    if domain.is_empty() {
+        return None;
+    }
+    Some(domain)
 }
 
 const EXPLICIT_0: u8 = 0xa0;
 
-fn part(what: &'static str) -> impl Fn(Flaw) -> String {
+fn part(what: &'static str) -> impl Fn(DerFlaw) -> String {
     move |flaw| format!("{what}: {flaw}")
 }
 
 fn block(text: &[u8]) -> Result<Certificate, String> {
     let end = memmem::find(text, b"-----END CERTIFICATE-----").ok_or("no END CERTIFICATE line")?;
-    let base64: Vec<u8> = text[..end]
-        .iter()
-        .copied()
-        .filter(|b| !b.is_ascii_whitespace())
-        .collect();
-    Certificate::from_der(&STANDARD.decode(base64).map_err(|_| "not base64")?)
+    let mut base64 = text[..end].to_vec();
+    base64.retain(|b| !b.is_ascii_whitespace());
+    let der = STANDARD.decode(base64).map_err(|_| "not base64")?;
+    Certificate::from_der(&der)
 }
 
 /// As Go's `%032x` prints the integer, which is what istioctl does.
-fn serial(content: &[u8]) -> Result<String, Flaw> {
+fn serial(tbs: &mut DerReader<'_>) -> Result<String, DerFlaw> {
+    let content = tbs.expect(der::INTEGER)?;
     let first = content.first().ok_or("empty")?;
     let negative = first & 0x80 != 0;
     let mut magnitude = content.to_vec();
@@ -159,11 +146,11 @@ fn serial(content: &[u8]) -> Result<String, Flaw> {
     }
     let digits = der::hex(&magnitude);
     let digits = digits.trim_start_matches('0');
-    Ok(if negative {
-        format!("-{digits:0>31}")
-    } else {
-        format!("{digits:0>32}")
-    })
+    // The sign takes one of the 32 places.
+    if negative {
+        return Ok(format!("-{digits:0>31}"));
+    }
+    Ok(format!("{digits:0>32}"))
 }
 
 /// Two's complement: every bit flipped, then one added.
@@ -174,18 +161,18 @@ fn negate(bytes: &mut [u8]) {
     }
 }
 
-fn validity(times: Reader<'_>) -> Result<(Time, Time), Flaw> {
-    let mut times = times;
-    Ok((time(times.any()?)?, time(times.any()?)?))
+fn validity(tbs: &mut DerReader<'_>) -> Result<(Time, Time), DerFlaw> {
+    let mut times = tbs.inside(der::SEQUENCE)?;
+    let not_before = time(times.any()?)?;
+    let not_after = time(times.any()?)?;
+    Ok((not_before, not_after))
 }
 
 /// RFC 5280, 4.1.2.5: both forms "MUST be expressed in Greenwich Mean Time (Zulu) and MUST include
 /// seconds".
-fn time(element: der::Element<'_>) -> Result<Time, Flaw> {
-    let text = str::from_utf8(element.content)
-        .ok()
-        .and_then(|t| t.strip_suffix('Z'))
-        .ok_or("not a time in UTC")?;
+fn time(element: der::Element<'_>) -> Result<Time, DerFlaw> {
+    let text = str::from_utf8(element.content).map_err(|_| "not a time in UTC")?;
+    let text = text.strip_suffix('Z').ok_or("not a time in UTC")?;
     let digits = match element.tag {
         // "Where YY is greater than or equal to 50, the year SHALL be interpreted as 19YY".
         der::UTC_TIME => format!("{}{text}", if text >= "50" { "19" } else { "20" }),

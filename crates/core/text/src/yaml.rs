@@ -15,23 +15,23 @@ mod scalars;
 mod split;
 
 pub use scalars::Scalars;
-pub use split::{Part, split};
+pub use split::{StreamPart, split};
 
-use super::json::{self, Fault, Raw};
+use super::json::{self, Raw, TextFault};
 use super::tree::Node;
-use build::{Builder, Limits};
-use members::Lines;
+use build::{EventReader, YamlLimits};
+use members::LineNumbers;
 
 /// What a text holds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Loaded {
+pub struct YamlStream {
     /// The documents that could be read, in the order of the text; empty ones are left out.
     pub documents: Vec<Node>,
     /// What is wrong with the text. A document with broken syntax is left out of `documents`.
-    pub problems: Vec<Fault>,
+    pub problems: Vec<TextFault>,
 }
 
-impl Loaded {
+impl YamlStream {
     /// Which document a pointer leads into, and the pointer inside it: several documents in one
     /// text count as an array.
     pub fn locate<'p>(&self, pointer: &'p str) -> Option<(usize, &'p str)> {
@@ -62,11 +62,11 @@ pub fn is_json(text: &str) -> bool {
 }
 
 /// Loads every document of a text, be it YAML, JSON, or both with `---` between them.
-pub fn load(text: &str) -> Loaded {
-    let mut loaded = Loaded::default();
+pub fn load(text: &str) -> YamlStream {
+    let mut loaded = YamlStream::default();
     let mut scalars = Scalars::default();
     for part in split(text) {
-        let Loaded {
+        let YamlStream {
             documents,
             problems,
         } = part.load(&mut scalars);
@@ -76,18 +76,18 @@ pub fn load(text: &str) -> Loaded {
     loaded
 }
 
-impl Part<'_> {
+impl StreamPart<'_> {
     /// Loads this part; all places count from the start of the whole text.
-    pub fn load(&self, scalars: &mut Scalars) -> Loaded {
-        let limits = Limits::default();
+    pub fn load(&self, scalars: &mut Scalars) -> YamlStream {
+        let limits = YamlLimits::default();
         self.json()
             .or_else(|| quick::read(self, limits, scalars))
-            .unwrap_or_else(|| Builder::new(self, limits).run())
+            .unwrap_or_else(|| EventReader::new(self, limits).run())
     }
 
     /// The quick way for what is JSON through and through: [`json`] is much faster than a YAML
     /// parser.
-    fn json(&self) -> Option<Loaded> {
+    fn json(&self) -> Option<YamlStream> {
         let body = split::behind_marker(self.as_str()).trim_ascii_start();
         if !body.starts_with(['{', '[']) {
             return None;
@@ -97,8 +97,8 @@ impl Part<'_> {
         json::check(body).ok()?;
         let mut root = Node::from_json(Raw::of(body).ok()?).ok()?;
         let mut problems = Vec::new();
-        members::settle(&mut root, base, &mut Lines::new(self), &mut problems);
-        Some(Loaded {
+        members::settle(&mut root, base, &mut LineNumbers::new(self), &mut problems);
+        Some(YamlStream {
             documents: vec![root],
             problems,
         })

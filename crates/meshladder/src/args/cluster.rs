@@ -6,20 +6,6 @@ use std::time::Duration;
 
 use super::duration;
 
-/// Flags that take a value: what follows them is no subcommand.
-pub(super) const VALUES: [&str; 10] = [
-    "--kubeconfig",
-    "--context",
-    "--as",
-    "--as-group",
-    "--as-uid",
-    "--timeout",
-    "--request-timeout",
-    "--concurrency",
-    "--istio-namespace",
-    "-i",
-];
-
 /// Each flag says it: the heading of a flattened group would go on over the flags after it.
 const HEADING: &str = "Cluster, when there is no -s";
 

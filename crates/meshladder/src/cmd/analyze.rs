@@ -72,7 +72,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     if args.diff {
         out::text(&fix::diff(edits))?;
     } else {
-        print(args, report, edits, paint(global, args.verbose))?;
+        print(args, report, edits, paint(args.verbose))?;
     }
     let has_problems = !mesh.problems.is_empty() || !snapshot.problems().is_empty();
     let code = match () {

@@ -62,7 +62,7 @@ fn decide(global: &Global, args: &AuthzCheck) -> Outcome {
     let check = checker.check(&call, &server);
     let mut out = out::stdout();
     match args.output {
-        TextOrJson::Json => writeln!(out, "{}", to_json(&check, &call.to_json()))?,
+        TextOrJson::Json => writeln!(out, "{}", to_json(&check, &call))?,
         TextOrJson::Text => {
             check.notes.iter().for_each(|note| out::note(note));
             write!(out, "{}", to_text(&check, &call.line()))?;

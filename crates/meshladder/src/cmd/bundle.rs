@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_collect::{Source, bundle};
+use meshladder_output::bundle::to_json;
 use meshladder_output::tables::Table;
-use meshladder_text::json::escape;
 
 use super::source;
 use crate::args::{BundleCommand, Global, TextOrJson};
@@ -54,7 +54,7 @@ fn list(snapshot: &Snapshot, output: TextOrJson) -> Outcome {
     let mut out = out::stdout();
     match output {
         TextOrJson::Text => write!(out, "{}", text(snapshot, &kinds))?,
-        TextOrJson::Json => writeln!(out, "{}", json(snapshot, &kinds))?,
+        TextOrJson::Json => writeln!(out, "{}", to_json(snapshot, &kinds))?,
     }
     out.flush()?;
     Ok(0)
@@ -110,35 +110,6 @@ fn text(snapshot: &Snapshot, kinds: &BTreeMap<String, usize>) -> String {
         part(&documents),
         part(&objects),
         part(&lacking)
-    )
-}
-
-fn json(snapshot: &Snapshot, kinds: &BTreeMap<String, usize>) -> String {
-    let documents: Vec<_> = snapshot
-        .sizes()
-        .map(|(id, size)| format!("{{\"id\":{},\"size\":{size}}}", escape(id.as_str())))
-        .collect();
-    let coverage: Vec<_> = snapshot
-        .coverages()
-        .map(|(source, need, coverage)| {
-            let why = coverage.why().map_or("null".to_owned(), escape);
-            let (source, need) = (escape(source), escape(&need.to_string()));
-            format!(
-                "{{\"source\":{source},\"need\":{need},\"state\":\"{}\",\"why\":{why}}}",
-                coverage.word()
-            )
-        })
-        .collect();
-    let taken = snapshot
-        .taken_at()
-        .map_or("null".to_owned(), |time| escape(&time.to_string()));
-    let kinds: Vec<_> = kinds
-        .iter()
-        .map(|(kind, count)| format!("{}:{count}", escape(kind)))
-        .collect();
-    let (documents, kinds, coverage) = (documents.join(","), kinds.join(","), coverage.join(","));
-    format!(
-        "{{\"takenAt\":{taken},\"documents\":[{documents}],\"objects\":{{{kinds}}},\"coverage\":[{coverage}]}}"
     )
 }
 

@@ -1,18 +1,19 @@
 //! `canary`: whether observed traffic matches the configured weights.
 
+use meshladder_capture::Kind;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
+use meshladder_capture::snapshot::{Coverage, Snapshot};
 use meshladder_collect::live::{Purpose, Session};
 use meshladder_collect::prometheus::Client;
 use meshladder_judge::canary::{self, Judgement, Label, Split, Verdict};
 use meshladder_judge::prometheus::query::Calls;
 use meshladder_mesh::Mesh;
+use meshladder_output::prometheus::CanaryShares;
 use meshladder_output::tables::flag_rates;
-use meshladder_text::json::escape;
 
-use super::prometheus::{ask, client, context_field, in_each_context};
+use super::prometheus::{ask, client, context, in_each_context};
 use super::{ladder, live, source};
 use crate::args::ladder::Why;
 use crate::args::prometheus::Canary;
@@ -71,17 +72,17 @@ fn one(global: &Global, args: &Canary) -> Outcome {
     let mut out = out::stdout();
     match args.output {
         TextOrJson::Json => {
-            writeln!(
-                out,
-                "{}",
-                to_json(
-                    &context_field(global),
-                    args,
-                    (namespace, &seen),
-                    &judgement,
-                    why.as_ref()
-                )
-            )?;
+            let shares = CanaryShares {
+                context: context(global),
+                service: &args.service,
+                namespace,
+                window: &args.window,
+                reporter: seen.reporter,
+                nowhere: seen.nowhere,
+                judgement: &judgement,
+                why: why.as_ref().map(Next::command),
+            };
+            writeln!(out, "{}", shares.to_json())?;
         }
         TextOrJson::Text => {
             writeln!(out, "{}\n", headline(args, namespace, &split, &judgement))?;
@@ -177,13 +178,10 @@ fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
 
 /// What may be there and could not be read.
 fn unread(snapshot: &Snapshot) -> Option<String> {
-    let kinds = [
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/httproutes.gateway.networking.k8s.io.json",
-    ];
+    let kinds = [Kind::VirtualService, Kind::HttpRoute];
     kinds
-        .iter()
-        .find_map(|path| match snapshot.coverage(&Need::of_path(path)) {
+        .into_iter()
+        .find_map(|kind| match snapshot.coverage(&kind.into()) {
             Coverage::Denied(why) | Coverage::Partial(why) => Some(why),
             _ => None,
         })
@@ -342,37 +340,4 @@ impl Next {
             self.url()
         )
     }
-}
-
-fn to_json(
-    context: &str,
-    args: &Canary,
-    (namespace, seen): (&str, &Symptom),
-    judgement: &Judgement,
-    why: Option<&Next>,
-) -> String {
-    let parts = judgement.shares.iter().map(|share| {
-        format!(
-            "{{\"name\":{},\"configured\":{},\"seen\":{},\"low\":{},\"high\":{},\"requests\":{},\"fits\":{}}}",
-            escape(&share.name),
-            share.configured.map_or("null".to_owned(), |share| share.to_string()),
-            share.seen,
-            share.interval.low,
-            share.interval.high,
-            share.requests,
-            share.fits
-        )
-    });
-    format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Canary\",{context}\"service\":{},\"namespace\":{},\"window\":{},\"reporter\":{},\"requests\":{},\"nowhere\":{},\"verdict\":{},\"parts\":[{}],\"why\":{}}}",
-        escape(&args.service),
-        escape(namespace),
-        escape(&args.window),
-        escape(seen.reporter),
-        judgement.requests,
-        seen.nowhere,
-        escape(judgement.verdict.word()),
-        parts.collect::<Vec<_>>().join(","),
-        why.map_or("null".to_owned(), |next| escape(&next.command())),
-    )
 }

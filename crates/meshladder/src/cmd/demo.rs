@@ -11,7 +11,7 @@ use meshladder_output::report::to_text;
 
 use super::{ladder, proxy_config, proxy_status, request};
 use crate::args::request::RequestFlags;
-use crate::args::{Global, ProxyStatus, StatusOutput};
+use crate::args::{ProxyStatus, StatusOutput};
 use crate::exit::{Failure, Outcome};
 use crate::out;
 
@@ -20,7 +20,7 @@ static CAPTURE: &[u8] = include_bytes!("../../demo/canary-gets-no-traffic.tar.zs
 
 const URL: &str = "http://catalog.shop.svc.cluster.local:8080/";
 
-pub(super) fn run(global: &Global) -> Outcome {
+pub(super) fn run() -> Outcome {
     let snapshot = capture()?;
     out::text(
         "A canary: VirtualService shop/catalog has sent 10 % to v2 for half an hour, and v2 gets nothing.\n\
@@ -45,7 +45,7 @@ pub(super) fn run(global: &Global) -> Outcome {
          3. Why? One command climbs the whole ladder and puts the thing to change first:\n\n\
          $ meshladder why --from shop/frontend --to {URL} --seen 200 -s canary-gets-no-traffic.tar.zst\n"
     ))?;
-    out::text(&why(global, &snapshot)?)?;
+    out::text(&why(&snapshot)?)?;
     out::text(
         "\nTry next, on a capture or bug-report of your own:\n\
          \x20 meshladder check -s bug-report.tar.gz                                     the whole mesh\n\
@@ -56,7 +56,7 @@ pub(super) fn run(global: &Global) -> Outcome {
 }
 
 /// The report, as `why` prints it.
-fn why(global: &Global, snapshot: &Snapshot) -> Result<String, Failure> {
+fn why(snapshot: &Snapshot) -> Result<String, Failure> {
     let mesh = Mesh::build(snapshot);
     let flags = RequestFlags {
         from: Some("shop/frontend".to_owned()),
@@ -76,7 +76,7 @@ fn why(global: &Global, snapshot: &Snapshot) -> Result<String, Failure> {
         ..Symptom::default()
     };
     let report = ladder::climb(snapshot, &mesh, Scope::Request(Box::new(call)), Some(seen));
-    Ok(to_text(&report, ladder::paint(global, false)))
+    Ok(to_text(&report, ladder::paint(false)))
 }
 
 fn capture() -> Result<Snapshot, Failure> {

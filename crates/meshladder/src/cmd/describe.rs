@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_judge::describe::describe;
 use meshladder_judge::ladder::Scope;
@@ -44,11 +45,7 @@ pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
     let mut stdout = out::stdout();
     match args.output {
         DescribeOutput::Json => writeln!(stdout, "{}", to_json(&description))?,
-        DescribeOutput::Text => write!(
-            stdout,
-            "{}",
-            to_text(&description, ladder::paint(global, false))
-        )?,
+        DescribeOutput::Text => write!(stdout, "{}", to_text(&description, ladder::paint(false)))?,
     }
     stdout.flush()?;
     Ok(0)
@@ -83,8 +80,8 @@ pub(super) fn described(scope: &Scope) -> ObjectRef {
         Scope::Workload { object, pods } => {
             let pod = pods
                 .iter()
-                .find(|pod| pod.kind == "Pod")
-                .filter(|_| object.kind != "Pod");
+                .find(|pod| pod.is(Kind::Pod))
+                .filter(|_| !object.is(Kind::Pod));
             pod.unwrap_or(object).clone()
         }
         _ => unreachable!("a target is a workload or an object"),

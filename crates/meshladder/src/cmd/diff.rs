@@ -46,7 +46,7 @@ pub(super) fn run(global: &Global, args: &Args) -> Outcome {
         }
         (a, b) => operand::proxies(&a, &b, args, global)?,
     };
-    print(global, args, &diff)?;
+    print(args, &diff)?;
     Ok(u8::from(!diff.is_empty()))
 }
 
@@ -59,7 +59,7 @@ fn revisions(global: &Global, args: &Args, names: (&str, &str)) -> Outcome {
     let mesh = Mesh::build(&snapshot);
     let found = diff::revisions(&snapshot, &mesh, names);
     let (diff, pairs) = found.map_err(|why| Failure::new(UNREADABLE, why))?;
-    print(global, args, &diff)?;
+    print(args, &diff)?;
     for pair in &pairs {
         out::note(&compared(pair));
     }
@@ -104,7 +104,7 @@ fn siblings(global: &Global, args: &Args) -> Outcome {
     let sides: Vec<Side<'_>> = opened.iter().map(Opened::side).collect();
     let (alike, odd) = diff::odd_ones(&sides).map_err(|why| Failure::new(UNREADABLE, why))?;
     if odd.is_empty() {
-        print(global, args, &alike)?;
+        print(args, &alike)?;
     }
     for Odd { like, diff } in &odd {
         let others = if alike.b.is_empty() {
@@ -116,7 +116,7 @@ fn siblings(global: &Global, args: &Args) -> Outcome {
             "the odd one out is {}; {others} are alike",
             like.join(", ")
         ));
-        print(global, args, diff)?;
+        print(args, diff)?;
     }
     Ok(u8::from(!odd.is_empty()))
 }
@@ -126,7 +126,7 @@ fn replica(snapshot: &Snapshot, proxy: &ProxyRef) -> Result<Opened, Failure> {
     Ok(Opened::new(proxy.to_string(), document, true))
 }
 
-fn print(global: &Global, args: &Args, diff: &Diff) -> Result<(), Failure> {
+fn print(args: &Args, diff: &Diff) -> Result<(), Failure> {
     let mut stdout = out::stdout();
     match args.output {
         DiffOutput::Json => writeln!(stdout, "{}", to_json(diff, args.show_noise))?,
@@ -135,7 +135,7 @@ fn print(global: &Global, args: &Args, diff: &Diff) -> Result<(), Failure> {
         DiffOutput::Text => write!(
             stdout,
             "{}",
-            to_text(diff, paint(global, args.verbose), args.show_noise)
+            to_text(diff, paint(args.verbose), args.show_noise)
         )?,
     }
     Ok(stdout.flush()?)

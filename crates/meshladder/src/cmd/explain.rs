@@ -1,9 +1,8 @@
 //! `explain` and `flags`: what a code, a flag or a details string means, offline.
 
 use meshladder_capture::flags;
-use meshladder_capture::flags::Foreign;
-use meshladder_judge::rules;
-use meshladder_judge::rules::Rule;
+use meshladder_capture::flags::ForeignCode;
+use meshladder_judge::rules::{self, Rule, retired};
 
 use crate::exit::{Failure, Outcome, USAGE};
 use crate::out;
@@ -12,6 +11,9 @@ pub(super) fn run(what: &str) -> Outcome {
     if let Some(foreign) = flags::foreign(what) {
         out::text(&foreign_page(foreign))?;
     } else if let Some(rule) = rules::named(what) {
+        if let Some(old) = retired::of(rule).find(|old| old.is(what)) {
+            out::text(&format!("{}\n\n", old.in_words()))?;
+        }
         out::text(rule.docs)?;
     } else if let Some(flag) = flags::named(what) {
         out::text(&flag.page())?;
@@ -38,8 +40,8 @@ fn behind_status(what: &str) -> Option<&str> {
 
 /// What another tool's code means, and the rules that find the same; the page itself when it is one
 /// rule.
-fn foreign_page(foreign: &Foreign) -> String {
-    let Foreign { code, about, means } = foreign;
+fn foreign_page(foreign: &ForeignCode) -> String {
+    let ForeignCode { code, about, means } = foreign;
     let same: Vec<&Rule> = rules::all()
         .filter(|rule| rule.aka.contains(code))
         .collect();

@@ -6,11 +6,12 @@ use meshladder_collect::prometheus::Client;
 use meshladder_judge::prometheus::answer::Answer;
 use meshladder_judge::prometheus::query::{self, FlagQuery, Metric};
 use meshladder_judge::prometheus::rates::{self, Answers, Row};
+use meshladder_output::prometheus::{FlagRates, samples_json};
 use meshladder_output::tables::Table;
 use meshladder_output::tables::flag_rates;
 use meshladder_text::json::escape;
 
-use super::prometheus::{ask, client, context_field, in_each_context};
+use super::prometheus::{ask, client, context, in_each_context};
 use crate::args::prometheus::{By, Flags};
 use crate::args::{Global, TextOrJson};
 use crate::exit::{Failure, Outcome, UNDECIDED, USAGE};
@@ -24,13 +25,8 @@ pub(super) fn run(global: &Global, args: &Flags) -> Outcome {
     in_each_context(global, &args.server, args.output, |global| {
         let client = client(global, &args.server, None)?;
         match &args.query {
-            Some(query) => own(&client, query, args.output, &context_field(global)),
-            None => standard(
-                &client,
-                &call(global, args),
-                args.output,
-                &context_field(global),
-            ),
+            Some(query) => own(&client, query, args.output, context(global)),
+            None => standard(&client, &call(global, args), args.output, context(global)),
         }
     })
 }
@@ -55,7 +51,12 @@ fn call(global: &Global, args: &Flags) -> FlagQuery {
     }
 }
 
-fn standard(client: &Client, call: &FlagQuery, output: TextOrJson, context: &str) -> Outcome {
+fn standard(
+    client: &Client,
+    call: &FlagQuery,
+    output: TextOrJson,
+    context: Option<&str>,
+) -> Outcome {
     let mut warned = Vec::new();
     let mut case = |ago| ask(client, &call.rates(ago), &mut warned);
     let (now, hour, day) = (case("")?, case("1h")?, case("1d")?);
@@ -78,17 +79,15 @@ fn standard(client: &Client, call: &FlagQuery, output: TextOrJson, context: &str
     let mut out = out::stdout();
     match output {
         TextOrJson::Json => {
-            writeln!(
-                out,
-                "{}",
-                to_json(
-                    context,
-                    call,
-                    &rows,
-                    &labels[2..],
-                    (absent.as_deref(), &warned)
-                )
-            )?;
+            let rates = FlagRates {
+                context,
+                query: call,
+                rows: &rows,
+                labels: &labels[2..],
+                absent: absent.as_deref(),
+                warnings: &warned,
+            };
+            writeln!(out, "{}", rates.to_json())?;
         }
         TextOrJson::Text if rows.is_empty() => {}
         TextOrJson::Text => write!(out, "{}", flag_rates::table(&rows, &labels[2..]))?,
@@ -160,27 +159,8 @@ fn absence(
     }))
 }
 
-fn to_json(
-    context: &str,
-    call: &FlagQuery,
-    rows: &[Row],
-    labels: &[&str],
-    (absent, warned): (Option<&str>, &[String]),
-) -> String {
-    let warnings: Vec<String> = warned.iter().map(|text| escape(text)).collect();
-    format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"FlagRates\",{context}\"metric\":{},\"window\":{},\"query\":{},\"absent\":{},\"warnings\":[{}],\"rows\":{}}}",
-        escape(call.metric.name()),
-        escape(&call.window),
-        escape(&call.rates("")),
-        absent.map_or("null".to_owned(), escape),
-        warnings.join(","),
-        flag_rates::to_json(rows, labels),
-    )
-}
-
 /// A query of the user's own: its series as they come.
-fn own(client: &Client, query: &str, output: TextOrJson, context: &str) -> Outcome {
+fn own(client: &Client, query: &str, output: TextOrJson, context: Option<&str>) -> Outcome {
     let answer = ask(client, query, &mut Vec::new())?;
     let shown = |labels: &std::collections::BTreeMap<String, String>| {
         let pairs: Vec<_> = labels
@@ -191,27 +171,7 @@ fn own(client: &Client, query: &str, output: TextOrJson, context: &str) -> Outco
     };
     let mut out = out::stdout();
     if output == TextOrJson::Json {
-        let samples = answer.samples.iter().map(|sample| {
-            let labels = sample
-                .labels
-                .iter()
-                .map(|(name, value)| format!("{}:{}", escape(name), escape(value)));
-            let value = if sample.value.is_finite() {
-                sample.value.to_string()
-            } else {
-                escape(&sample.value.to_string())
-            };
-            format!(
-                "{{\"labels\":{{{}}},\"value\":{value}}}",
-                labels.collect::<Vec<_>>().join(",")
-            )
-        });
-        let samples = samples.collect::<Vec<_>>().join(",");
-        writeln!(
-            out,
-            "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Samples\",{context}\"query\":{},\"samples\":[{samples}]}}",
-            escape(query)
-        )?;
+        writeln!(out, "{}", samples_json(context, query, &answer.samples))?;
     } else {
         let mut table = Table::new(2, &["VALUE", "SERIES"]);
         for sample in &answer.samples {

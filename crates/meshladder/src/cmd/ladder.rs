@@ -1,6 +1,6 @@
 //! `check` and `why`: the whole ladder, one root cause first.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_judge::finding::Severity;
@@ -11,8 +11,8 @@ use meshladder_mesh::Mesh;
 use meshladder_output::report::{Paint, to_html, to_json, to_markdown, to_runbook, to_text};
 
 use super::{live, request, runbook, source, target};
+use crate::args::Global;
 use crate::args::ladder::{Check, FailOn, ReportFlags, ReportOutput, Why};
-use crate::args::{Color, Global};
 use crate::exit::{Failure, Outcome, UNDECIDED, USAGE};
 use crate::out;
 
@@ -29,7 +29,7 @@ pub(super) fn check(global: &Global, args: &Check) -> Outcome {
         (None, Some(namespace)) => Scope::Namespace(namespace.to_owned()),
         (None, None) => Scope::Mesh,
     };
-    tell(global, &snapshot, &mesh, scope, None, &args.report)
+    tell(&snapshot, &mesh, scope, None, &args.report)
 }
 
 pub(super) fn why(global: &Global, args: &Why) -> Outcome {
@@ -43,7 +43,6 @@ pub(super) fn why(global: &Global, args: &Why) -> Outcome {
     let mesh = Mesh::build(&snapshot);
     let call = request::call(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     tell(
-        global,
         &snapshot,
         &mesh,
         Scope::Request(Box::new(call)),
@@ -53,7 +52,6 @@ pub(super) fn why(global: &Global, args: &Why) -> Outcome {
 }
 
 fn tell(
-    global: &Global,
     snapshot: &Snapshot,
     mesh: &Mesh,
     scope: Scope,
@@ -67,7 +65,7 @@ fn tell(
         ReportOutput::Markdown => write!(out, "{}", to_markdown(&report))?,
         ReportOutput::Runbook => write!(out, "{}", to_runbook(&report, &runbook::again()))?,
         ReportOutput::Html => write!(out, "{}", to_html(&report))?,
-        ReportOutput::Text => write!(out, "{}", to_text(&report, paint(global, flags.verbose)))?,
+        ReportOutput::Text => write!(out, "{}", to_text(&report, paint(flags.verbose)))?,
     }
     out.flush()?;
     Ok(exit_code(&report, flags.fail_on))
@@ -92,13 +90,11 @@ pub(super) fn climb(
     )
 }
 
-pub(super) fn paint(global: &Global, verbose: bool) -> Paint {
-    let colour = match global.color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-    };
-    Paint { colour, verbose }
+pub(super) fn paint(verbose: bool) -> Paint {
+    Paint {
+        colour: out::has_colour(),
+        verbose,
+    }
 }
 
 fn exit_code(report: &Report, fail_on: FailOn) -> u8 {

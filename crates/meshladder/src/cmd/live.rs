@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
@@ -169,7 +170,7 @@ pub(super) fn check(global: &Global, args: &Check) -> Result<Snapshot, Failure> 
             let mesh = Mesh::build(&snapshot);
             match target::scope(text, namespace(global), &snapshot, &mesh)? {
                 Scope::Workload { pods, .. } => {
-                    let pods = pods.into_iter().filter(|pod| pod.kind == "Pod");
+                    let pods = pods.into_iter().filter(|pod| pod.is(Kind::Pod));
                     Some(Choice::These(in_sources(
                         &snapshot,
                         pods.map(|pod| (pod.namespace.into(), pod.name.into())),

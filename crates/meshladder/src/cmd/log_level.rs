@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use meshladder_capture::envoy::logging::{Change, Level, Levels, Wanted};
+use meshladder_capture::envoy::logging::{ComponentLevel, LevelChange, LevelRequest, LogLevels};
 use meshladder_capture::snapshot::ProxyRef;
 use meshladder_collect::live::Plan;
 use meshladder_output::tables::log_level::{Row, levels, levels_json};
@@ -34,7 +34,7 @@ pub(super) fn run(global: &Global, args: &LogLevel) -> Outcome {
             Failure::new(USAGE, "log-level asks running proxies, not what -s names").hint(hint),
         );
     }
-    let wanted = |text: &str| Wanted::parse(text).map_err(|why| Failure::new(USAGE, why));
+    let wanted = |text: &str| LevelRequest::parse(text).map_err(|why| Failure::new(USAGE, why));
     if let Some(text) = &args.level {
         return raise::run(global, args, &wanted(text)?);
     }
@@ -82,7 +82,7 @@ fn unread_code(why: &str) -> u8 {
 /// What each proxy says; a ztunnel has other words for it.
 fn rows(found: &Found, port: u16) -> Vec<Row> {
     let read = |text: String| {
-        let levels = Levels::parse(&text).or_else(|| Levels::parse_ztunnel(&text));
+        let levels = LogLevels::parse(&text).or_else(|| LogLevels::parse_ztunnel(&text));
         levels.ok_or_else(|| {
             format!(
                 "it lists no loggers: {}",
@@ -100,10 +100,10 @@ fn rows(found: &Found, port: u16) -> Vec<Row> {
 }
 
 /// What is not at its default, with it. What a ztunnel starts with is `info`.
-fn missed(found: &Found, pod: &ProxyRef, levels: &Levels) -> BTreeMap<String, Level> {
+fn missed(found: &Found, pod: &ProxyRef, levels: &LogLevels) -> BTreeMap<String, ComponentLevel> {
     match levels.0.get(ZTUNNEL) {
-        Some(Level::Info) => BTreeMap::new(),
-        Some(_) => [(ZTUNNEL.to_owned(), Level::Info)].into(),
+        Some(ComponentLevel::Info) => BTreeMap::new(),
+        Some(_) => [(ZTUNNEL.to_owned(), ComponentLevel::Info)].into(),
         None => found.defaults(pod).missed_by(levels),
     }
 }
@@ -132,8 +132,8 @@ fn reset(found: &mut Found, args: &LogLevel) -> Outcome {
         return Err(Failure::new(USAGE, message).hint("--yes does it"));
     }
     found.pods = plans.keys().cloned().collect();
-    let plan = |pod: &ProxyRef, levels: &Levels| {
-        let step = |(name, to): (&String, &Level)| {
+    let plan = |pod: &ProxyRef, levels: &LogLevels| {
+        let step = |(name, to): (&String, &ComponentLevel)| {
             levels.0.get(name).map(|from| (name.clone(), (*from, *to)))
         };
         let steps = plans
@@ -142,9 +142,9 @@ fn reset(found: &mut Found, args: &LogLevel) -> Outcome {
             .flatten()
             .filter_map(step)
             .collect();
-        Ok(Change {
+        Ok(LevelChange {
             steps,
-            wanted: Wanted::default(),
+            wanted: LevelRequest::default(),
         })
     };
     let set = set(found, args, &plan);
@@ -162,7 +162,7 @@ fn reset(found: &mut Found, args: &LogLevel) -> Outcome {
 /// Sets what is planned, and tells what changed.
 fn set(found: &Found, args: &LogLevel, plan: &Plan<'_>) -> u8 {
     let changes = RefCell::new(BTreeMap::new());
-    let noted = |pod: &_, levels: &Levels| {
+    let noted = |pod: &_, levels: &LogLevels| {
         let change = plan(pod, levels)?;
         changes
             .borrow_mut()

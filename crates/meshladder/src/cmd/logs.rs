@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use meshladder_capture::access_log::{Format, Formats};
+use meshladder_capture::access_log::{FormatList, LogFormat};
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_judge::logs::{Class, Event, Filter, LogFormats, Stats, Summary, of_logs};
 use meshladder_mesh::Mesh;
@@ -123,12 +123,12 @@ fn behind(global: &Global) -> Result<Option<Behind>, Failure> {
 /// Those on the command line, then what the proxy that wrote a log says, then what others and the
 /// mesh say.
 fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<LogFormats, Failure> {
-    let given = args.format.iter().map(|text| Format::compile(text));
+    let given = args.format.iter().map(|text| LogFormat::compile(text));
     let given = given
         .collect::<Result<Vec<_>, _>>()
         .map_err(|why| Failure::new(USAGE, format!("--format: {why}")))?;
     let Some(behind) = behind else {
-        return Ok(LogFormats::same(Formats::new(given)));
+        return Ok(LogFormats::same(FormatList::new(given)));
     };
     let writers = input::writers(inputs, behind);
     let writers: Vec<_> = writers

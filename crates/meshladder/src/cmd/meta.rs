@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use clap_complete::Shell as CompletionShell;
-use meshladder_text::json::escape;
+use meshladder_output::json::to_line;
+use serde::Serialize;
 
 use crate::args::{self, Shell, TextOrJson};
 use crate::exit::{Failure, Outcome, UNREADABLE};
@@ -23,21 +24,25 @@ pub(super) fn version(output: TextOrJson) -> Outcome {
             "meshladder {version} ({commit})\nreads Istio {ISTIO}, Envoy {ENVOY}"
         )?,
         TextOrJson::Json => {
-            let fields = [
-                ("version", version),
-                ("commit", commit),
-                ("istio", ISTIO),
-                ("envoy", ENVOY),
-            ];
-            let fields: Vec<_> = fields
-                .iter()
-                .map(|(key, value)| format!("{}: {}", escape(key), escape(value)))
-                .collect();
-            writeln!(out, "{{{}}}", fields.join(", "))?;
+            let version = VersionJson {
+                version,
+                commit,
+                istio: ISTIO,
+                envoy: ENVOY,
+            };
+            writeln!(out, "{}", to_line(&version))?;
         }
     }
     out.flush()?;
     Ok(0)
+}
+
+#[derive(Serialize)]
+struct VersionJson {
+    version: &'static str,
+    commit: &'static str,
+    istio: &'static str,
+    envoy: &'static str,
 }
 
 pub(super) fn completion(shell: Shell) -> Outcome {

@@ -1,12 +1,12 @@
 //! What commands that ask Prometheus share.
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_collect::live::{Purpose, Session, Wish};
 use meshladder_collect::prometheus::{Access, AskError, Client};
 use meshladder_judge::prometheus::answer::Answer;
 use meshladder_judge::prometheus::place::{self, Named, Place};
 use meshladder_mesh::Mesh;
-use meshladder_text::json::escape;
 
 use super::live;
 use crate::args::prometheus::Server;
@@ -82,14 +82,9 @@ pub(super) fn in_each_context(
     Ok(worst)
 }
 
-/// The context as a field of JSON, where one is named.
-pub(super) fn context_field(global: &Global) -> String {
-    global
-        .cluster
-        .context
-        .first()
-        .map(|context| format!("\"context\":{},", escape(context)))
-        .unwrap_or_default()
+/// The context, where one is named.
+pub(super) fn context(global: &Global) -> Option<&str> {
+    global.cluster.context.first().map(String::as_str)
 }
 
 /// Looks among the Services: in the namespace that is named, or in all that may be listed.
@@ -99,7 +94,7 @@ fn look(global: &Global, session: &mut Session, named: Option<&Named>) -> Result
         ..live::wish(global, Purpose::Flags, None)
     };
     let snapshot = session.objects(&wish)?;
-    let coverage = snapshot.coverage(&Need::of_path("k8s/services.json"));
+    let coverage = snapshot.coverage(&Need::Objects(Kind::Service));
     if let Coverage::Denied(why) = &coverage {
         let hint = "with its port nothing is looked up: --prometheus service/NAMESPACE/NAME:PORT";
         return Err(

@@ -1,10 +1,10 @@
 //! `proxy-config`: istioctl's listings of one proxy.
 
-use meshladder_capture::envoy::clusters::{self, Clusters};
-use meshladder_capture::envoy::dump::{Dump, Section, State};
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
+use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
 use meshladder_capture::snapshot::{Document, Shape, Snapshot};
 use meshladder_output::tables::{bootstrap, cluster, ecds, eds, endpoint, listener, route, secret};
-use meshladder_text::json::{self, Fault};
+use meshladder_text::json::{self, TextFault};
 
 use super::source;
 use crate::args::Global;
@@ -152,7 +152,7 @@ pub(super) fn index<'d>(document: &'d Document, sections: &[Section]) -> Result<
 
 /// A document that is damaged was still listed as far as it can be: that is told, and the exit code
 /// says so too.
-pub(super) fn ending(document: &Document, fault: Option<&Fault>, odd: &[Fault]) -> u8 {
+pub(super) fn ending(document: &Document, fault: Option<&TextFault>, odd: &[TextFault]) -> u8 {
     /// Up to this size a document is read once more, strictly: it takes a few milliseconds.
     const STRICT: usize = 4 << 20;
     /// So many are told.
@@ -212,11 +212,11 @@ fn tell_hidden(dump: &Dump<'_>, section: Section) {
     let warming = if section == Section::Secrets {
         0
     } else {
-        count(State::Warming)
+        count(ResourceState::Warming)
     };
     let parts = [
         (warming, "warming"),
-        (count(State::Draining), "draining"),
+        (count(ResourceState::Draining), "draining"),
         (rejected, "rejected by Envoy"),
     ];
     let told: Vec<_> = parts
@@ -272,7 +272,7 @@ fn run_endpoint(global: &Global, common: &Common, filter: &eds::Filter) -> Outco
     let document = &opened.document;
     let unreadable = |fault| Failure::new(UNREADABLE, document.problem(&fault).to_string());
     let json = clusters::as_json(&document.text).map_err(unreadable)?;
-    let clusters = Clusters::read(&json).map_err(unreadable)?;
+    let clusters = ClusterStatuses::read(&json).map_err(unreadable)?;
     let hosts = endpoint::select(&clusters, filter);
     let mut printer = Printer::new(common.output, document);
     printer.statuses(&clusters, &hosts)?;

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use meshladder_capture::istiod::syncz;
 use meshladder_capture::object;
-use meshladder_capture::snapshot::{Coverage, Document, Need, Problem, Snapshot};
+use meshladder_capture::snapshot::{Coverage, Document, Need, Part, Problem, Snapshot};
 use meshladder_mesh::pod::Pod;
 use meshladder_output::tables::status::{self, Row};
 use meshladder_output::yaml;
@@ -172,7 +172,7 @@ fn answers(
         }
     }
     if documents.is_empty() && problems.is_empty() {
-        let coverage = snapshot.coverage(&Need::Part("istiod/".to_owned()));
+        let coverage = snapshot.coverage(&Need::Part(Part::Istiod));
         let why = coverage
             .why()
             .map(|why| format!(": {why}"))
@@ -194,7 +194,7 @@ fn answers(
 fn tell_rejections(rows: &[Row<'_>]) {
     for row in rows {
         for (url, watch) in &row.connection.types {
-            if watch.sync() == syncz::Sync::Error {
+            if watch.sync() == syncz::SyncStatus::Error {
                 out::warn(&format!(
                     "{} refused {}: {}",
                     row.connection.proxy,

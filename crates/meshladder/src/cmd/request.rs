@@ -1,5 +1,6 @@
 //! From request flags to a question.
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Shape, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_sim::request::Claims;
@@ -144,5 +145,5 @@ pub(super) fn caller(
 }
 
 fn coverage_of_pods(snapshot: &Snapshot) -> Coverage {
-    snapshot.coverage(&Need::Objects("pods".to_owned()))
+    snapshot.coverage(&Need::Objects(Kind::Pod))
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use meshladder_capture::envoy::dump::Section;
-use meshladder_capture::snapshot::{Coverage, DocId, Document, Need, ProxyRef, Shape, Snapshot};
+use meshladder_capture::snapshot::{
+    Coverage, DocId, Document, Need, Part, ProxyRef, Shape, Snapshot,
+};
 use meshladder_collect::{Options, Source};
 use meshladder_mesh::target::{self, Target};
 
@@ -175,11 +177,11 @@ pub(super) fn resolve(
 
 /// In a source that is cut short, what is not there may still exist.
 pub(super) fn not_there(snapshot: &Snapshot, why: String) -> Failure {
-    match snapshot.coverage(&Need::Part(String::new())) {
+    match snapshot.coverage(&Need::Part(Part::Everything)) {
         Coverage::Partial(lost) => {
             Failure::new(UNREADABLE, format!("in what could be read there is {why}")).hint(lost)
         }
-        _ => match snapshot.coverage(&Need::Part("proxies/".to_owned())) {
+        _ => match snapshot.coverage(&Need::Part(Part::Proxies)) {
             Coverage::Denied(lost) => Failure::new(ISTIOCTL_ERROR, lost)
                 .hint("`meshladder rbac` prints the rights that a command needs"),
             Coverage::Partial(lost) if is_live(snapshot) => Failure::new(ISTIOCTL_ERROR, lost),

@@ -1,41 +1,22 @@
 //! What `check` is asked about: a workload or any object.
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_judge::ladder::Scope;
-use meshladder_mesh::{Mesh, ObjectRef, PodFacts, path_of_kind};
+use meshladder_mesh::{Mesh, ObjectRef, PodFacts};
 
 use crate::exit::{Failure, UNREADABLE};
 
-/// Kinds that own pods.
-const WORKLOADS: [&str; 8] = [
-    "Pod",
-    "Deployment",
-    "StatefulSet",
-    "DaemonSet",
-    "ReplicaSet",
-    "Job",
-    "CronJob",
-    "ReplicationController",
-];
-
-/// What `kubectl` abbreviates.
-const SHORT: [(&str, &str); 16] = [
-    ("po", "Pod"),
-    ("deploy", "Deployment"),
-    ("sts", "StatefulSet"),
-    ("ds", "DaemonSet"),
-    ("rs", "ReplicaSet"),
-    ("svc", "Service"),
-    ("ns", "Namespace"),
-    ("netpol", "NetworkPolicy"),
-    ("vs", "VirtualService"),
-    ("dr", "DestinationRule"),
-    ("se", "ServiceEntry"),
-    ("gw", "Gateway"),
-    ("ap", "AuthorizationPolicy"),
-    ("pa", "PeerAuthentication"),
-    ("ra", "RequestAuthentication"),
-    ("cm", "ConfigMap"),
+/// What a bare name may be, in this order.
+const WORKLOADS: [Kind; 8] = [
+    Kind::Pod,
+    Kind::Deployment,
+    Kind::StatefulSet,
+    Kind::DaemonSet,
+    Kind::ReplicaSet,
+    Kind::Job,
+    Kind::CronJob,
+    Kind::ReplicationController,
 ];
 
 /// Reads `kind/name`, `namespace/name`, `name.namespace` or a bare name. An object of a kind that
@@ -57,28 +38,23 @@ pub(super) fn scope(
         },
     };
     let namespace = own.or(namespace);
-    let found = |kinds: &[&str]| find(kinds, name, namespace, mesh);
-    let object = match &kind {
-        Some(kind) => found(&[kind]),
-        None => found(&WORKLOADS),
+    let kinds = match kind {
+        Some(kind) => vec![kind],
+        None => WORKLOADS.map(Kind::singular).to_vec(),
     };
-    let refused = |kind: &str| {
-        matches!(
-            snapshot.coverage(&Need::of_path(&path_of_kind(kind))),
-            Coverage::Denied(_)
-        )
+    let object = find(&kinds, name, namespace, mesh);
+    let refused = |kind: &&str| {
+        let kind = Kind::parse(kind).map(Need::Objects);
+        kind.is_some_and(|need| matches!(snapshot.coverage(&need), Coverage::Denied(_)))
     };
     let unread = || {
-        let kinds = kind
-            .as_deref()
-            .map_or_else(|| WORKLOADS.to_vec(), |kind| vec![kind]);
-        let kind = kinds.into_iter().find(|kind| refused(kind))?;
+        let kind = kinds.iter().find(|kind| refused(kind))?;
         Some(ObjectRef::new(kind, namespace.unwrap_or("default"), name))
     };
     let object = object
         .or_else(unread)
         .ok_or_else(|| not_found(text, namespace, mesh))?;
-    if !WORKLOADS.contains(&object.kind.as_str()) {
+    if !object.is_any(&WORKLOADS) {
         return Ok(Scope::Object(object));
     }
     let of = |pod: &&PodFacts| pod.reference() == object || pod.workload() == object;
@@ -89,7 +65,7 @@ pub(super) fn scope(
         .map(PodFacts::reference)
         .collect();
     // What is wrong with a pod's workload is wrong with the pod.
-    if object.kind == "Pod" {
+    if object.is(Kind::Pod) {
         pods.extend(
             mesh.pod(&object.namespace, &object.name)
                 .map(PodFacts::workload),
@@ -103,38 +79,27 @@ pub(super) fn is_kind(word: &str, mesh: &Mesh) -> bool {
     kind(word, mesh).is_some()
 }
 
-/// The kind a word means: in full, in the plural, or as `kubectl` abbreviates it.
-fn kind(word: &str, mesh: &Mesh) -> Option<String> {
+/// What the kind that a word means is called; one that is not in the table may be written in the
+/// plural too.
+fn kind<'a>(word: &str, mesh: &'a Mesh) -> Option<&'a str> {
     let word = word.split('.').next().unwrap_or(word).to_ascii_lowercase();
-    if let Some((_, kind)) = SHORT.iter().find(|(short, _)| *short == word) {
-        return Some((*kind).to_owned());
+    if let Some(kind) = Kind::parse(&word) {
+        return Some(kind.singular());
     }
-    let is = |kind: &str| {
+    let is = |kind: &&str| {
         let kind = kind.to_ascii_lowercase();
-        let plural = kind
-            .strip_suffix('y')
-            .map_or(format!("{kind}s"), |stem| format!("{stem}ies"));
-        kind == word || plural == word || format!("{kind}es") == word
+        word == kind || word == format!("{kind}s") || word == format!("{kind}es")
     };
-    let known = mesh
-        .objects
-        .kinds()
-        .chain(WORKLOADS)
-        .chain(SHORT.iter().map(|(_, kind)| *kind));
-    known.filter(|kind| is(kind)).map(str::to_owned).next()
+    mesh.objects.kinds().find(is)
 }
 
 fn find(kinds: &[&str], name: &str, namespace: Option<&str>, mesh: &Mesh) -> Option<ObjectRef> {
     let here = |id: &ObjectRef| {
         id.name == name && namespace.is_none_or(|ns| id.namespace == ns || id.namespace.is_empty())
     };
-    let stored = kinds.iter().find_map(|kind| {
-        mesh.objects
-            .of_kind(kind)
-            .iter()
-            .map(|o| &o.id)
-            .find(|id| here(id))
-    });
+    let stored = kinds
+        .iter()
+        .find_map(|kind| mesh.objects.called(kind).map(|o| &o.id).find(|id| here(id)));
     // A capture may hold pods and not what made them.
     let by_pods = || {
         let workloads = mesh.pods.iter().map(PodFacts::workload);
@@ -163,7 +128,7 @@ fn not_found(text: &str, namespace: Option<&str>, mesh: &Mesh) -> Failure {
     let similar: Vec<String> = mesh
         .objects
         .all()
-        .filter(|object| object.id.kind != "Event" && object.id.name.contains(name))
+        .filter(|object| !object.id.is(Kind::Event) && object.id.name.contains(name))
         .take(3)
         .map(|object| {
             format!(

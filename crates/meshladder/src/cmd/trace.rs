@@ -1,11 +1,11 @@
 //! `trace`: what happens to one request, or to many.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 
 use meshladder_mesh::Mesh;
 use meshladder_output::trace::{Marks, to_json, to_text};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk;
 
 use super::{request, source};
@@ -43,10 +43,9 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     let trace = walk::trace(&snapshot, &mesh, &call, keep);
     let mut out = out::stdout();
     match args.output {
-        TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &call.to_json(), &snapshot))?,
+        TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &call, &snapshot))?,
         TextOrJson::Text => {
-            let bold = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            let marks = if bold {
+            let marks = if out::has_colour() {
                 Marks {
                     chosen: ("\x1b[1m", "\x1b[0m"),
                 }
@@ -64,10 +63,10 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     Ok(code(trace.outcome.kind))
 }
 
-fn code(kind: Kind) -> u8 {
+fn code(kind: EndKind) -> u8 {
     match kind {
-        Kind::Forwarded => FORWARDED,
-        Kind::Undecided => UNDECIDED,
+        EndKind::Forwarded => FORWARDED,
+        EndKind::Undecided => UNDECIDED,
         _ => ENDED,
     }
 }

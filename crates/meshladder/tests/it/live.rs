@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::expect::{expect_file, root};
 use crate::fake::{Fake, Fault, State, TOKEN, Trouble, capture};
-use crate::support::{Run, meshladder, shared};
+use crate::meshes::captures;
+use crate::support::{Run, meshladder};
 
 mod compare;
 mod metrics;
@@ -530,42 +531,35 @@ fn ctrl_c_stops_at_once_and_what_was_read_is_kept() {
     );
 }
 
-/// Every so many of the captured incidents is served and asked about.
-const EVERY: usize = 9;
+/// So many of the captured incidents are served and asked about, where there are more.
+const SERVED: usize = 12;
 
 #[test]
 fn an_incident_is_judged_on_a_cluster_as_in_its_capture() {
-    let Some(shared) = shared() else { return };
+    let captures = captures();
     let every = std::env::var("MESHLADDER_LIVE_EVERY")
         .ok()
         .and_then(|text| text.parse().ok())
-        .unwrap_or(EVERY);
-    let mut folders: Vec<_> = std::fs::read_dir(shared.join("meshes"))
-        .expect("the captures")
-        .flatten()
-        .collect();
-    folders.sort_by_key(std::fs::DirEntry::file_name);
+        .unwrap_or(captures.len().div_ceil(SERVED));
     let mut wrong = Vec::new();
-    for folder in folders.iter().step_by(every).map(std::fs::DirEntry::path) {
+    for capture in captures.iter().step_by(every) {
+        let (folder, bundle) = (&capture.folder, capture.bundle());
         let text = std::fs::read_to_string(folder.join("incident.json")).expect("an incident");
         let incident: Value = serde_json::from_str(&text).expect("JSON");
-        let captured = crate::fixes::words(&incident["ask"], &folder.join("bundle.tar.gz"));
+        let captured = crate::fixes::words(&incident["ask"], &bundle);
         let asked: Vec<&str> = captured
             .iter()
             .map(String::as_str)
             .take_while(|word| *word != "-s")
             .collect();
-        let fake = Fake::with(State::captured(&folder.join("bundle.tar.gz")));
+        let fake = Fake::with(State::captured(&bundle));
         let first = |run: &Run| {
             let report = json(run);
             format!("{} {:?}", report["verdict"], codes(&report).first())
         };
         let (live, captured) = (first(&on(&fake, &asked)), first(&meshladder(&captured)));
         if live != captured {
-            wrong.push(format!(
-                "{}: {live} instead of {captured}",
-                folder.display()
-            ));
+            wrong.push(format!("{}: {live} instead of {captured}", capture.id));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use meshladder_capture::access_log::Field;
-use meshladder_capture::snapshot::{Coverage, Need, Shape, Snapshot};
+use meshladder_capture::access_log::LogField;
+use meshladder_capture::snapshot::{Coverage, Need, Part, Shape, Snapshot};
 use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats};
 use serde_json::Value;
 
 use crate::expect::root;
+use crate::meshes::{capture, captures};
 use crate::reports::open;
-use crate::support::{meshladder, shared, with_stdin};
+use crate::support::{meshladder, with_stdin};
 
 const DEMO: &str = "crates/meshladder/demo/canary-gets-no-traffic.tar.zst";
 
@@ -58,7 +59,7 @@ fn read(snapshot: &Snapshot) -> (BTreeSet<(String, String, String)>, u64, u64) {
                     } else {
                         flags.join(",")
                     };
-                    let id = record.get(Field::RequestId);
+                    let id = record.get(LogField::RequestId);
                     let id = if id.is_empty() { "-" } else { id };
                     found.insert((record.code().to_string(), flags, id.to_owned()));
                 }
@@ -72,10 +73,9 @@ fn read(snapshot: &Snapshot) -> (BTreeSet<(String, String, String)>, u64, u64) {
 
 #[test]
 fn every_line_of_every_capture_is_read_and_agrees_with_what_was_observed() {
-    let Some(shared) = shared() else { return };
-    for entry in fs::read_dir(shared.join("meshes")).expect("the captures") {
-        let folder = entry.expect("a capture").path();
-        let snapshot = open(&folder.join("bundle.tar.gz"));
+    for capture in captures() {
+        let folder = &capture.folder;
+        let snapshot = open(&capture.bundle());
         let (found, count, expected) = read(&snapshot);
         assert_eq!(
             count,
@@ -88,7 +88,7 @@ fn every_line_of_every_capture_is_read_and_agrees_with_what_was_observed() {
             continue;
         };
         // In some captures logs may not be read.
-        if snapshot.coverage(&Need::Part("logs/".to_owned())) != Coverage::Complete {
+        if snapshot.coverage(&Need::Part(Part::Logs)) != Coverage::Complete {
             continue;
         }
         let observed: Value = serde_json::from_str(&observed).expect("JSON");
@@ -352,8 +352,7 @@ fn what_a_proxy_says_of_its_own_format_is_taken() {
 
 #[test]
 fn causes_in_a_bundle_s_logs_lead_to_root_causes() {
-    let Some(shared) = shared() else { return };
-    for (capture, told) in [
+    for (id, told) in [
         (
             "cart-503-app-closes-connection",
             "ML1002 application-closes-connection: Deployment shop/cart",
@@ -367,14 +366,9 @@ fn causes_in_a_bundle_s_logs_lead_to_root_causes() {
             "ML1016 route-timeout: VirtualService shop/cart",
         ),
     ] {
-        let bundle = shared
-            .join("meshes")
-            .join(capture)
-            .join("bundle.tar.gz")
-            .display()
-            .to_string();
+        let bundle = capture(id).bundle().display().to_string();
         let run = meshladder(&["logs", "-s", &bundle, "--why"]);
-        assert!(run.stdout.contains(told), "{capture}: {}", run.stdout);
+        assert!(run.stdout.contains(told), "{id}: {}", run.stdout);
     }
 }
 
@@ -447,7 +441,7 @@ fn other_tools_codes_and_what_proxies_say_are_explained() {
     for (what, told) in [
         ("KIA0102", "KIA0102 of Kiali (AuthorizationPolicy)"),
         ("ist0101", "ReferencedResourceNotFound"),
-        ("IST0101", "ML2001 destination-unknown"),
+        ("IST0101", "ML0505 route-to-unknown-host"),
         ("IST0173", "subset"),
         ("14", "grpc-status 14 UNAVAILABLE"),
         ("UF,URX", "every try failed to connect"),

@@ -22,9 +22,12 @@ mod listings;
 mod live;
 mod log_level;
 mod logs;
+#[path = "../../../core/output/tests/it/meshes.rs"]
+mod meshes;
 mod monitor;
 mod objects_and_dumps;
 mod reports;
+mod rule_book;
 mod runbook;
 mod schema;
 mod secrets;

@@ -16,7 +16,7 @@ use meshladder_sim::walk::{Call, Caller, Url};
 use serde_json::Value;
 
 use crate::expect::root;
-use crate::support::shared;
+use crate::meshes;
 
 /// A request to ask about: who calls, and what.
 type Request = (String, String);
@@ -32,17 +32,12 @@ fn captures() -> Vec<(PathBuf, Option<Request>)> {
         (root().join("fixtures/meshes/small/bundle"), None),
         (demo, Some(request)),
     ];
-    let Some(shared) = shared() else { return found };
-    let mut folders: Vec<PathBuf> = fs::read_dir(shared.join("meshes"))
-        .expect("the captures")
-        .map(|entry| entry.expect("a capture").path())
-        .collect();
-    folders.sort();
-    for folder in folders {
-        let incident = fs::read_to_string(folder.join("incident.json")).expect("an incident");
+    for capture in meshes::captures() {
+        let incident = capture.folder.join("incident.json");
+        let incident = fs::read_to_string(incident).expect("an incident");
         let incident: Value = serde_json::from_str(&incident).expect("JSON");
         let text = |key: &str| incident["ask"][key].as_str().map(str::to_owned);
-        found.push((folder.join("bundle.tar.gz"), text("from").zip(text("to"))));
+        found.push((capture.bundle(), text("from").zip(text("to"))));
     }
     found
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// What a run left behind.
@@ -44,11 +43,4 @@ pub(crate) fn with_stdin<S: AsRef<OsStr>>(words: &[S], stdin: &[u8]) -> Run {
         stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
         stderr: String::from_utf8(output.stderr).expect("stderr is UTF-8"),
     }
-}
-
-/// The captures and goldens, where the run is given them.
-pub(crate) fn shared() -> Option<PathBuf> {
-    std::env::var_os("MESHLADDER_SHARED")
-        .map(PathBuf::from)
-        .filter(|path| path.is_dir())
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
-use meshladder_capture::envoy::logging::{Change, Flow, Lines, Style};
+use meshladder_capture::envoy::logging::{ComponentLines, LevelChange, LogRate, QueryStyle};
 use meshladder_capture::snapshot::ProxyRef;
 use tokio::time::{Instant, sleep_until};
 
@@ -24,7 +24,7 @@ use crate::live::{now, runtime};
 struct Ready<'c> {
     cluster: &'c Cluster,
     pod: ProxyRef,
-    change: Change,
+    change: LevelChange,
     log: Follow<'c>,
     cost: Cost,
 }
@@ -80,7 +80,7 @@ async fn look<'c>(
     shared: &Shared<'_>,
     cluster: &'c Cluster,
     pod: &ProxyRef,
-) -> Result<(Change, Follow<'c>, Cost), String> {
+) -> Result<(LevelChange, Follow<'c>, Cost), String> {
     let why = |lack: Lack| lack.why();
     let (raise, max) = (shared.raise, shared.raise.max_rate);
     let levels = {
@@ -126,7 +126,7 @@ async fn hold(shared: &Shared<'_>, mut ready: Ready<'_>) -> Ending {
     let start = Instant::now();
     let (pod, cluster) = (ready.pod.clone(), ready.cluster);
     // From here on it is set back, whatever the answer.
-    let note = |style: Style| {
+    let note = |style: QueryStyle| {
         let entry = (ready.change.clone(), style);
         shared
             .ledger
@@ -135,7 +135,7 @@ async fn hold(shared: &Shared<'_>, mut ready: Ready<'_>) -> Ending {
             .insert(pod.clone(), entry);
         style
     };
-    let mut style = note(Style::Paths);
+    let mut style = note(QueryStyle::Paths);
     let mut is_unsure = false;
     let why = match raise(shared, &ready).await {
         Ok(used) => {
@@ -154,7 +154,7 @@ async fn hold(shared: &Shared<'_>, mut ready: Ready<'_>) -> Ending {
     ending(cluster, pod, end, why, ready.cost)
 }
 
-async fn raise(shared: &Shared<'_>, ready: &Ready<'_>) -> Result<Style, Lack> {
+async fn raise(shared: &Shared<'_>, ready: &Ready<'_>) -> Result<QueryStyle, Lack> {
     let mut door = Door::open(ready.cluster, admin(&ready.pod, shared.raise.port)).await?;
     let (_, style) = apply(&mut door, &ready.change).await?;
     let (_, now) = told(&mut door).await?;
@@ -189,8 +189,8 @@ async fn watched(shared: &Shared<'_>, ready: &mut Ready<'_>, start: Instant) -> 
 }
 
 async fn lines(shared: &Shared<'_>, ready: &mut Ready<'_>, start: Instant) -> Why {
-    let mut wanted = Lines::new(&shared.raise.wanted);
-    let mut flow = Flow::default();
+    let mut wanted = ComponentLines::new(&shared.raise.wanted);
+    let mut flow = LogRate::default();
     loop {
         let lines = match ready.log.next().await {
             Ok(lines) => lines,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use meshladder_capture::envoy::logging::{Change, Style, queries};
+use meshladder_capture::envoy::logging::{LevelChange, QueryStyle, queries};
 use meshladder_capture::snapshot::ProxyRef;
 
 use super::{End, Shared};
@@ -29,7 +29,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 pub(super) async fn restore(
     cluster: &Cluster,
     pod: &ProxyRef,
-    (change, style): (&Change, Style),
+    (change, style): (&LevelChange, QueryStyle),
     shared: &Shared<'_>,
     is_unsure: bool,
 ) -> End {
@@ -59,7 +59,13 @@ pub(super) async fn restore(
     end
 }
 
-async fn tries(cluster: &Cluster, pod: &ProxyRef, change: &Change, style: Style, port: u16) -> End {
+async fn tries(
+    cluster: &Cluster,
+    pod: &ProxyRef,
+    change: &LevelChange,
+    style: QueryStyle,
+    port: u16,
+) -> End {
     let (mut wait, mut refusals, mut why) = (FIRST_WAIT, 0, String::new());
     loop {
         match once(cluster, pod, change, style, port).await {
@@ -95,8 +101,8 @@ async fn tries(cluster: &Cluster, pod: &ProxyRef, change: &Change, style: Style,
 async fn once(
     cluster: &Cluster,
     pod: &ProxyRef,
-    change: &Change,
-    style: Style,
+    change: &LevelChange,
+    style: QueryStyle,
     port: u16,
 ) -> Result<(), Lack> {
     let mut door = Door::open(cluster, admin(pod, port)).await?;
@@ -106,7 +112,7 @@ async fn once(
         return Ok(());
     }
     if set(&mut door, &queries(&undo, style)).await.is_err() && door.is_open() {
-        set(&mut door, &queries(&undo, Style::Single)).await?;
+        set(&mut door, &queries(&undo, QueryStyle::Single)).await?;
     }
     let (_, now) = told(&mut door).await?;
     if change.undo(&now).is_empty() {

@@ -71,7 +71,7 @@ impl State {
         for (_, need, coverage) in snapshot.coverages() {
             if let (Need::Objects(kind), Coverage::Denied(_)) = (need, coverage) {
                 state.denied.insert(format!("list {kind}"));
-                state.objects.entry(kind.clone()).or_default();
+                state.objects.entry(kind.to_string()).or_default();
             }
         }
         state

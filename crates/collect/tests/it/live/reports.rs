@@ -65,8 +65,8 @@ fn reports(snapshot: &Snapshot) -> Vec<String> {
 fn descriptions(snapshot: &Snapshot, mesh: &Mesh) -> Vec<String> {
     let first = |kind: &str| {
         mesh.objects
-            .of_kind(kind)
-            .first()
+            .called(kind)
+            .next()
             .map(|object| object.id.clone())
     };
     let objects = ["Pod", "Service", "VirtualService", "Gateway"]

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::format::Format;
+use super::format::LogFormat;
 
 /// Up to the flags all of them are alike.
 const HEAD: &str = r#"[%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS%"#;
@@ -27,8 +27,8 @@ const JSON: &str = r#"{"start_time":"%START_TIME%","route_name":"%ROUTE_NAME%","
 
 /// All of them, today's first. What follows the flags tells them apart: a word, a number, one
 /// quoted field or two.
-pub(super) fn formats() -> &'static [Format] {
-    static FORMATS: OnceLock<Vec<Format>> = OnceLock::new();
+pub(super) fn formats() -> &'static [LogFormat] {
+    static FORMATS: OnceLock<Vec<LogFormat>> = OnceLock::new();
     FORMATS.get_or_init(|| {
         let mixer = "%DYNAMIC_METADATA(istio.mixer:status)%";
         let reason = "%UPSTREAM_TRANSPORT_FAILURE_REASON%";
@@ -48,7 +48,7 @@ pub(super) fn formats() -> &'static [Format] {
         ];
         let compiled = texts
             .iter()
-            .map(|text| Format::compile(text).expect("our own formats are well formed"));
+            .map(|text| LogFormat::compile(text).expect("our own formats are well formed"));
         compiled.collect()
     })
 }

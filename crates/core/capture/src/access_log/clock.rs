@@ -6,11 +6,11 @@ use meshladder_text::time::Time;
 
 /// A format such as `%Y/%m/%dT%H:%M:%S%z` or `%s.%3f`.
 #[derive(Clone, Debug)]
-pub(super) struct Clock(String);
+pub(super) struct TimeFormat(String);
 
 /// What has been read of a time.
 #[derive(Default)]
-struct Parts {
+struct TimeParts {
     epoch: Option<i64>,
     date: [Option<i64>; 3],
     clock: [i64; 3],
@@ -18,7 +18,7 @@ struct Parts {
     offset: i64,
 }
 
-impl Clock {
+impl TimeFormat {
     pub(super) fn new(format: &str) -> Self {
         // Envoy takes a format in quotes too.
         Self(format.trim_matches('"').to_owned())
@@ -32,7 +32,7 @@ impl Clock {
 
     fn time(&self, text: &str) -> Option<Time> {
         let (mut format, mut rest) = (self.0.as_str(), text);
-        let mut parts = Parts::default();
+        let mut parts = TimeParts::default();
         while let Some(first) = format.chars().next() {
             format = &format[first.len_utf8()..];
             if first == '%' {
@@ -64,7 +64,7 @@ fn directive(format: &str) -> Option<(char, usize)> {
     Some((letter, modifiers + 1))
 }
 
-impl Parts {
+impl TimeParts {
     /// Reads what a directive writes from the start of the text, and gives the rest.
     fn take<'t>(&mut self, directive: char, text: &'t str) -> Option<&'t str> {
         let several = |parts: &mut Self, format: &str, mut text: &'t str| {
@@ -196,7 +196,7 @@ mod tests {
             ("%Q", "x", "x"),
             ("%s", "soon", "soon"),
         ] {
-            assert_eq!(Clock::new(format).read(text), expected, "{format}");
+            assert_eq!(TimeFormat::new(format).read(text), expected, "{format}");
         }
     }
 }

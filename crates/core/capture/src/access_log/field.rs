@@ -2,7 +2,7 @@
 
 /// A field whose meaning is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum LogField {
     /// When the request started, RFC 3339.
     Start,
     /// Method.
@@ -60,9 +60,9 @@ pub enum Field {
 }
 
 /// How many there are.
-pub(super) const COUNT: usize = Field::ClientFailure as usize + 1;
+pub(super) const COUNT: usize = LogField::ClientFailure as usize + 1;
 
-impl Field {
+impl LogField {
     /// All of them.
     pub(super) const ALL: [Self; COUNT] = [
         Self::Start,
@@ -97,7 +97,7 @@ impl Field {
 
 /// What the text of a field may look like, as far as it helps to find where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum FieldShape {
     /// Anything.
     Any,
     /// Without blanks.
@@ -120,7 +120,7 @@ pub(super) enum Class {
     Details,
 }
 
-impl Class {
+impl FieldShape {
     /// Whether a text is of this class; may refuse what the slow way takes.
     #[inline]
     pub(super) fn fits(self, text: &[u8]) -> bool {
@@ -189,44 +189,44 @@ fn is_time(text: &[u8]) -> bool {
 
 /// What a command operator writes, and what that looks like. `argument` stands in the operator's
 /// parentheses.
-pub(super) fn of_operator(name: &str, argument: &str) -> (Option<Field>, Class) {
-    use Field as F;
+pub(super) fn of_operator(name: &str, argument: &str) -> (Option<LogField>, FieldShape) {
+    use LogField as F;
     let (field, class) = match name {
-        "START_TIME" if argument.is_empty() => (F::Start, Class::Time),
-        "START_TIME" => (F::Start, Class::Any),
+        "START_TIME" if argument.is_empty() => (F::Start, FieldShape::Time),
+        "START_TIME" => (F::Start, FieldShape::Any),
         "REQ" | "REQ_WITHOUT_QUERY" | "REQUEST_HEADER" | "RESP" | "RESPONSE_HEADER" => {
             return of_header(name, argument);
         }
-        "PATH" => (F::Path, Class::Any),
-        "PROTOCOL" => (F::Protocol, Class::Protocol),
-        "RESPONSE_CODE" => (F::Code, Class::Number),
-        "RESPONSE_FLAGS" => (F::Flags, Class::Flags),
-        "RESPONSE_FLAGS_LONG" => (F::Flags, Class::LongFlags),
-        "RESPONSE_CODE_DETAILS" => (F::Details, Class::Details),
-        "CONNECTION_TERMINATION_DETAILS" => (F::Termination, Class::Phrase),
-        "UPSTREAM_TRANSPORT_FAILURE_REASON" => (F::Failure, Class::Any),
-        "BYTES_RECEIVED" => (F::Received, Class::Number),
-        "BYTES_SENT" => (F::Sent, Class::Number),
-        "DURATION" => (F::Duration, Class::Number),
-        "UPSTREAM_HOST" | "UPSTREAM_REMOTE_ADDRESS" => (F::UpstreamHost, Class::Name),
-        "UPSTREAM_CLUSTER" | "UPSTREAM_CLUSTER_RAW" => (F::Cluster, Class::Word),
-        "UPSTREAM_LOCAL_ADDRESS" => (F::UpstreamLocal, Class::Word),
-        "DOWNSTREAM_LOCAL_ADDRESS" => (F::Local, Class::Word),
+        "PATH" => (F::Path, FieldShape::Any),
+        "PROTOCOL" => (F::Protocol, FieldShape::Protocol),
+        "RESPONSE_CODE" => (F::Code, FieldShape::Number),
+        "RESPONSE_FLAGS" => (F::Flags, FieldShape::Flags),
+        "RESPONSE_FLAGS_LONG" => (F::Flags, FieldShape::LongFlags),
+        "RESPONSE_CODE_DETAILS" => (F::Details, FieldShape::Details),
+        "CONNECTION_TERMINATION_DETAILS" => (F::Termination, FieldShape::Phrase),
+        "UPSTREAM_TRANSPORT_FAILURE_REASON" => (F::Failure, FieldShape::Any),
+        "BYTES_RECEIVED" => (F::Received, FieldShape::Number),
+        "BYTES_SENT" => (F::Sent, FieldShape::Number),
+        "DURATION" => (F::Duration, FieldShape::Number),
+        "UPSTREAM_HOST" | "UPSTREAM_REMOTE_ADDRESS" => (F::UpstreamHost, FieldShape::Name),
+        "UPSTREAM_CLUSTER" | "UPSTREAM_CLUSTER_RAW" => (F::Cluster, FieldShape::Word),
+        "UPSTREAM_LOCAL_ADDRESS" => (F::UpstreamLocal, FieldShape::Word),
+        "DOWNSTREAM_LOCAL_ADDRESS" => (F::Local, FieldShape::Word),
         "DOWNSTREAM_REMOTE_ADDRESS" | "DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT" => {
-            (F::Remote, Class::Word)
+            (F::Remote, FieldShape::Word)
         }
-        "REQUESTED_SERVER_NAME" => (F::ServerName, Class::Word),
-        "ROUTE_NAME" => (F::Route, Class::Word),
-        "GRPC_STATUS" | "GRPC_STATUS_NUMBER" => (F::GrpcStatus, Class::Word),
-        "DOWNSTREAM_LOCAL_CLOSE_REASON" => (F::CloseReason, Class::Any),
-        "DOWNSTREAM_TRANSPORT_FAILURE_REASON" => (F::ClientFailure, Class::Any),
-        _ => return (None, Class::Any),
+        "REQUESTED_SERVER_NAME" => (F::ServerName, FieldShape::Word),
+        "ROUTE_NAME" => (F::Route, FieldShape::Word),
+        "GRPC_STATUS" | "GRPC_STATUS_NUMBER" => (F::GrpcStatus, FieldShape::Word),
+        "DOWNSTREAM_LOCAL_CLOSE_REASON" => (F::CloseReason, FieldShape::Any),
+        "DOWNSTREAM_TRANSPORT_FAILURE_REASON" => (F::ClientFailure, FieldShape::Any),
+        _ => return (None, FieldShape::Any),
     };
     (Some(field), class)
 }
 
 /// "`%REQ(X?Y):Z%`: X is the main HTTP header, Y is the alternative one".
-fn of_header(operator: &str, argument: &str) -> (Option<Field>, Class) {
+fn of_header(operator: &str, argument: &str) -> (Option<LogField>, FieldShape) {
     let mut names = argument.split('?').map(str::to_ascii_lowercase);
     let (main, other) = (
         names.next().unwrap_or_default(),
@@ -234,19 +234,19 @@ fn of_header(operator: &str, argument: &str) -> (Option<Field>, Class) {
     );
     if operator.starts_with("RESP") {
         return match main.as_str() {
-            "x-envoy-upstream-service-time" => (Some(Field::ServiceTime), Class::Word),
-            "grpc-status" => (Some(Field::GrpcStatus), Class::Word),
-            _ => (None, Class::Any),
+            "x-envoy-upstream-service-time" => (Some(LogField::ServiceTime), FieldShape::Word),
+            "grpc-status" => (Some(LogField::GrpcStatus), FieldShape::Word),
+            _ => (None, FieldShape::Any),
         };
     }
     let (field, class) = match (main.as_str(), other.as_str()) {
-        (":method", _) => (Field::Method, Class::Name),
-        (":path", _) | ("x-envoy-original-path", ":path") => (Field::Path, Class::Any),
-        (":authority" | "host", _) => (Field::Authority, Class::Name),
-        ("x-request-id", _) => (Field::RequestId, Class::Name),
-        ("x-forwarded-for", _) => (Field::ForwardedFor, Class::Any),
-        ("user-agent", _) => (Field::UserAgent, Class::Any),
-        _ => return (None, Class::Any),
+        (":method", _) => (LogField::Method, FieldShape::Name),
+        (":path", _) | ("x-envoy-original-path", ":path") => (LogField::Path, FieldShape::Any),
+        (":authority" | "host", _) => (LogField::Authority, FieldShape::Name),
+        ("x-request-id", _) => (LogField::RequestId, FieldShape::Name),
+        ("x-forwarded-for", _) => (LogField::ForwardedFor, FieldShape::Any),
+        ("user-agent", _) => (LogField::UserAgent, FieldShape::Any),
+        _ => return (None, FieldShape::Any),
     };
     (Some(field), class)
 }

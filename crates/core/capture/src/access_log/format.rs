@@ -4,15 +4,15 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::clock::Clock;
-use super::field::{Class, Field};
+use super::clock::TimeFormat;
+use super::field::{FieldShape, LogField};
 
 mod compile;
 mod matching;
 
 /// How one proxy writes its lines.
 #[derive(Clone, Debug)]
-pub enum Format {
+pub enum LogFormat {
     /// Text.
     Text(TextFormat),
     /// A JSON object a line.
@@ -35,12 +35,12 @@ pub struct TextFormat {
 #[derive(Clone, Debug)]
 struct Slot {
     /// What it holds, when that is known.
-    field: Option<Field>,
+    field: Option<LogField>,
     /// The operator as written.
     operator: String,
-    class: Class,
+    class: FieldShape,
     /// How the time is written, when not as Envoy does it by itself.
-    clock: Option<Clock>,
+    clock: Option<TimeFormat>,
     then: String,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct JsonKey {
 #[derive(Clone, Debug)]
 pub(super) enum JsonValue {
     /// One operator.
-    Field(Field, Option<Clock>),
+    Field(LogField, Option<TimeFormat>),
     /// An operator whose meaning is not known.
     Other,
     /// Text with several operators.
@@ -70,7 +70,7 @@ pub(super) enum JsonValue {
     Object(JsonFormat),
 }
 
-impl Format {
+impl LogFormat {
     /// Compiles a format: text, or a JSON object whose values are text.
     ///
     /// # Errors

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use super::field::Field;
+use super::field::LogField;
 use super::format::{JsonFormat, JsonKey, JsonValue};
-use super::record::Record;
-use meshladder_text::json::{Kind, Raw};
+use super::record::AccessRecord;
+use meshladder_text::json::{Raw, ValueKind};
 
 impl JsonFormat {
     /// Reads a line; none when it is no object, or does not say how the request ended.
-    pub(super) fn read<'a>(&'a self, line: &'a str) -> Option<Record<'a>> {
-        let mut record = Record::of(line);
+    pub(super) fn read<'a>(&'a self, line: &'a str) -> Option<AccessRecord<'a>> {
+        let mut record = AccessRecord::of(line);
         let known = self.fill(whole(line)?, &mut record)?;
         // `omit_empty_values` leaves keys out, but never the status.
-        let tells = if self.writes(Field::Code) {
+        let tells = if self.writes(LogField::Code) {
             known.code
         } else {
             known.keys * 2 > self.keys.len()
@@ -21,8 +21,8 @@ impl JsonFormat {
         tells.then_some(record)
     }
 
-    fn fill<'a>(&'a self, raw: Raw<'a>, record: &mut Record<'a>) -> Option<Known> {
-        let mut known = Known::default();
+    fn fill<'a>(&'a self, raw: Raw<'a>, record: &mut AccessRecord<'a>) -> Option<ObjectFacts> {
+        let mut known = ObjectFacts::default();
         let mut expected = 0;
         let mut members = raw.members();
         for (key, value) in members.by_ref() {
@@ -32,11 +32,11 @@ impl JsonFormat {
             expected = at + 1;
             known.keys += 1;
             match &self.keys[at].value {
-                JsonValue::Field(Field::Code, _) => {
+                JsonValue::Field(LogField::Code, _) => {
                     let text = scalar(value)?;
                     known.code |=
                         text.is_empty() || text == "-" || text.bytes().all(|b| b.is_ascii_digit());
-                    record.set(Field::Code, text);
+                    record.set(LogField::Code, text);
                 }
                 JsonValue::Field(field, clock) => {
                     let text = scalar(value)?;
@@ -53,7 +53,7 @@ impl JsonFormat {
                 JsonValue::Text(format) => {
                     let text = scalar(value)?;
                     let parts = format.quick(&text).or_else(|| format.careful(&text))?;
-                    known.code |= !parts.get(Field::Code).is_empty();
+                    known.code |= !parts.get(LogField::Code).is_empty();
                     record.take(&format.fields(), &parts);
                 }
                 JsonValue::Object(format) => {
@@ -75,7 +75,7 @@ impl JsonFormat {
         })
     }
 
-    fn writes(&self, field: Field) -> bool {
+    fn writes(&self, field: LogField) -> bool {
         self.keys.iter().any(|JsonKey { value, .. }| match value {
             JsonValue::Field(own, _) => *own == field,
             JsonValue::Text(format) => format.fields().contains(&field),
@@ -87,7 +87,7 @@ impl JsonFormat {
 
 /// What was met in an object.
 #[derive(Default)]
-struct Known {
+struct ObjectFacts {
     keys: usize,
     code: bool,
 }
@@ -101,8 +101,10 @@ fn whole(line: &str) -> Option<Raw<'_>> {
 /// "missing = `null`", and in old releases `"-"`.
 fn scalar(value: Raw<'_>) -> Option<Cow<'_, str>> {
     match value.kind() {
-        Kind::String => value.string(),
-        Kind::Scalar if value.text() == "null" => Some(Cow::Borrowed("")),
-        Kind::Scalar | Kind::Object | Kind::Array => Some(Cow::Borrowed(value.text())),
+        ValueKind::String => value.string(),
+        ValueKind::Scalar if value.text() == "null" => Some(Cow::Borrowed("")),
+        ValueKind::Scalar | ValueKind::Object | ValueKind::Array => {
+            Some(Cow::Borrowed(value.text()))
+        }
     }
 }

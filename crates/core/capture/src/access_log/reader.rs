@@ -1,13 +1,13 @@
 //! Lines of one log, told apart: requests, other lines, and lines that are neither.
 
 use super::builtin;
-use super::format::{Format, TextFormat};
-use super::record::Record;
+use super::format::{LogFormat, TextFormat};
+use super::record::AccessRecord;
 use super::wrapping::{is_of_agent, unwrap};
 
 /// The formats to try: those that were given, then Istio's and Envoy's own.
 #[derive(Clone, Debug, Default)]
-pub struct Formats(Vec<Format>);
+pub struct FormatList(Vec<LogFormat>);
 
 /// What a line is.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub struct Formats(Vec<Format>);
     clippy::large_enum_variant,
     reason = "nearly every line of a long log is this one, and a box costs more"
 )]
-pub enum Reading<'a> {
+pub enum LineKind<'a> {
     /// A request or a connection.
-    Access(Record<'a>),
+    Access(AccessRecord<'a>),
     /// It starts as an access log does, and goes on otherwise.
     Malformed,
     /// Anything else.
@@ -28,19 +28,19 @@ pub enum Reading<'a> {
 
 /// Reads line by line. What fitted last is tried first.
 #[derive(Debug)]
-pub struct Reader<'f> {
-    formats: Vec<&'f Format>,
+pub struct LogReader<'f> {
+    formats: Vec<&'f LogFormat>,
     last: usize,
     /// A long line so far, which the container runtime has cut.
     part: String,
 }
 
-impl Formats {
+impl FormatList {
     /// Only Istio's and Envoy's own.
     pub const OWN: Self = Self(Vec::new());
 
     /// These before the built-in ones.
-    pub fn new(given: Vec<Format>) -> Self {
+    pub fn new(given: Vec<LogFormat>) -> Self {
         Self(given)
     }
 
@@ -50,8 +50,8 @@ impl Formats {
     }
 
     /// A reader of one log.
-    pub fn reader(&self) -> Reader<'_> {
-        Reader {
+    pub fn reader(&self) -> LogReader<'_> {
+        LogReader {
             formats: self.0.iter().chain(builtin::formats()).collect(),
             last: 0,
             part: String::new(),
@@ -59,9 +59,9 @@ impl Formats {
     }
 }
 
-impl<'f> Reader<'f> {
+impl<'f> LogReader<'f> {
     /// Tells what a line is; the line break may still be there.
-    pub fn read<'a>(&mut self, line: &'a str) -> Reading<'a>
+    pub fn read<'a>(&mut self, line: &'a str) -> LineKind<'a>
     where
         'f: 'a,
     {
@@ -70,24 +70,24 @@ impl<'f> Reader<'f> {
         if self.part.is_empty()
             && let Some(record) = self.quick(line)
         {
-            return Reading::Access(record);
+            return LineKind::Access(record);
         }
         self.unwrapped(line)
     }
 
-    fn unwrapped<'a>(&mut self, line: &'a str) -> Reading<'a>
+    fn unwrapped<'a>(&mut self, line: &'a str) -> LineKind<'a>
     where
         'f: 'a,
     {
         if is_of_agent(line) {
-            return Reading::Other;
+            return LineKind::Other;
         }
         let Some(unwrapped) = unwrap(line) else {
             return self.known(line);
         };
         if unwrapped.is_part {
             self.part.push_str(&unwrapped.text);
-            return Reading::Part;
+            return LineKind::Part;
         }
         if self.part.is_empty()
             && let std::borrow::Cow::Borrowed(text) = unwrapped.text
@@ -96,35 +96,35 @@ impl<'f> Reader<'f> {
         }
         let whole = std::mem::take(&mut self.part) + &unwrapped.text;
         match self.known(&whole) {
-            Reading::Access(record) => Reading::Access(record.into_owned()),
-            Reading::Malformed => Reading::Malformed,
-            Reading::Other | Reading::Part => Reading::Other,
+            LineKind::Access(record) => LineKind::Access(record.into_owned()),
+            LineKind::Malformed => LineKind::Malformed,
+            LineKind::Other | LineKind::Part => LineKind::Other,
         }
     }
 
-    fn known<'a>(&mut self, text: &'a str) -> Reading<'a>
+    fn known<'a>(&mut self, text: &'a str) -> LineKind<'a>
     where
         'f: 'a,
     {
         if let Some(record) = self.quick(text).or_else(|| self.careful(text)) {
-            return Reading::Access(record);
+            return LineKind::Access(record);
         }
         if self.begins(text) {
-            return Reading::Malformed;
+            return LineKind::Malformed;
         }
         // Whatever a shipper has put before it, the line itself is whole.
         let behind =
             start_in(text).and_then(|text| self.quick(text).or_else(|| self.careful(text)));
-        behind.map_or(Reading::Other, Reading::Access)
+        behind.map_or(LineKind::Other, LineKind::Access)
     }
 
-    fn quick<'a>(&mut self, line: &'a str) -> Option<Record<'a>>
+    fn quick<'a>(&mut self, line: &'a str) -> Option<AccessRecord<'a>>
     where
         'f: 'a,
     {
-        let one = |format: &'f Format| match format {
-            Format::Text(text) => text.quick(line),
-            Format::Json(json) => json.read(line),
+        let one = |format: &'f LogFormat| match format {
+            LogFormat::Text(text) => text.quick(line),
+            LogFormat::Json(json) => json.read(line),
         };
         if let Some(record) = one(self.formats[self.last]) {
             return Some(record);
@@ -137,7 +137,7 @@ impl<'f> Reader<'f> {
         found.map(|(i, record)| (self.last = i, record).1)
     }
 
-    fn careful<'a>(&self, line: &'a str) -> Option<Record<'a>>
+    fn careful<'a>(&self, line: &'a str) -> Option<AccessRecord<'a>>
     where
         'f: 'a,
     {
@@ -153,7 +153,7 @@ impl<'f> Reader<'f> {
 
     fn texts(&self) -> impl Iterator<Item = &'f TextFormat> + use<'_, 'f> {
         self.formats.iter().filter_map(|format| {
-            if let Format::Text(text) = format {
+            if let LogFormat::Text(text) = format {
                 Some(text)
             } else {
                 None

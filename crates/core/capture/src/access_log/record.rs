@@ -2,30 +2,30 @@
 
 use std::borrow::Cow;
 
-use super::field::{COUNT, Field};
+use super::field::{COUNT, LogField};
 use crate::flags;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub struct Record<'a> {
+pub struct AccessRecord<'a> {
     line: &'a str,
     /// Texts that do not stand in the line as they are.
     own: String,
-    values: [Span; COUNT],
+    values: [TextSpan; COUNT],
     /// What else a custom format writes: the operator or the key, and its value.
     pub others: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
 /// Where a text stands: in the line, or from `OWN` on among the record's own.
 #[derive(Clone, Copy, Debug, Default)]
-struct Span {
+struct TextSpan {
     start: u32,
     end: u32,
 }
 
 const OWN: u32 = 1 << 31;
 
-impl<'a> Record<'a> {
+impl<'a> AccessRecord<'a> {
     /// A record of a line, without any field yet.
     pub(super) fn of(line: &'a str) -> Self {
         Self {
@@ -36,8 +36,8 @@ impl<'a> Record<'a> {
 
     /// A field's text; empty for `-` and for what the format does not write.
     #[inline]
-    pub fn get(&self, field: Field) -> &str {
-        let Span { start, end } = self.values[field as usize];
+    pub fn get(&self, field: LogField) -> &str {
+        let TextSpan { start, end } = self.values[field as usize];
         let (text, start, end) = if start >= OWN {
             (self.own.as_str(), start - OWN, end - OWN)
         } else {
@@ -47,62 +47,62 @@ impl<'a> Record<'a> {
     }
 
     /// A field as a number.
-    pub fn number(&self, field: Field) -> Option<u64> {
+    pub fn number(&self, field: LogField) -> Option<u64> {
         self.get(field).parse().ok()
     }
 
     /// Status; 0 when none was sent.
     pub fn code(&self) -> u16 {
-        self.get(Field::Code).parse().unwrap_or(0)
+        self.get(LogField::Code).parse().unwrap_or(0)
     }
 
     /// The flags one by one.
     pub fn flags(&self) -> impl Iterator<Item = &str> {
-        self.get(Field::Flags)
+        self.get(LogField::Flags)
             .split(',')
             .filter(|flag| !flag.is_empty())
     }
 
     /// Whether it is about a connection, not about a request of HTTP.
     pub fn is_connection(&self) -> bool {
-        let of_http = [Field::Method, Field::Protocol, Field::Path];
+        let of_http = [LogField::Method, LogField::Protocol, LogField::Path];
         of_http.iter().all(|field| self.get(*field).is_empty()) && self.code() == 0
     }
 
     /// Sets a field to a piece of the line, `-` as nothing.
     #[inline]
-    pub(super) fn set_span(&mut self, field: Field, start: usize, end: usize) {
+    pub(super) fn set_span(&mut self, field: LogField, start: usize, end: usize) {
         let value = &self.line.as_bytes()[start..end];
         if value == b"-" {
             return;
         }
         let end = match field {
-            Field::Flags if value.len() > 5 => {
+            LogField::Flags if value.len() > 5 => {
                 return self.set(field, Cow::Borrowed(&self.line[start..end]));
             }
             // "names may carry a trailing `;`", where the cluster has another name for its
             // statistics.
-            Field::Cluster if value.ends_with(b";") => end - 1,
+            LogField::Cluster if value.ends_with(b";") => end - 1,
             _ => end,
         };
-        self.values[field as usize] = Span::of(start, end);
+        self.values[field as usize] = TextSpan::of(start, end);
     }
 
     /// Sets a field to any text, `-` as nothing.
-    pub(super) fn set(&mut self, field: Field, value: Cow<'a, str>) {
+    pub(super) fn set(&mut self, field: LogField, value: Cow<'a, str>) {
         let value = match field {
             _ if value == "-" => return,
-            Field::Flags if value.len() > 5 => short_names(value),
-            Field::Cluster => Cow::Owned(value.trim_end_matches(';').to_owned()),
+            LogField::Flags if value.len() > 5 => short_names(value),
+            LogField::Cluster => Cow::Owned(value.trim_end_matches(';').to_owned()),
             _ => value,
         };
         let start = OWN as usize + self.own.len();
         self.own.push_str(&value);
-        self.values[field as usize] = Span::of(start, start + value.len());
+        self.values[field as usize] = TextSpan::of(start, start + value.len());
     }
 
     /// What another record has and this one lacks.
-    pub(super) fn take(&mut self, fields: &[Field], other: &Record<'_>) {
+    pub(super) fn take(&mut self, fields: &[LogField], other: &AccessRecord<'_>) {
         for field in fields.iter().filter(|field| !other.get(**field).is_empty()) {
             self.set(*field, Cow::Owned(other.get(*field).to_owned()));
         }
@@ -116,17 +116,17 @@ impl<'a> Record<'a> {
     }
 
     /// The same with texts of its own.
-    pub(super) fn into_owned(self) -> Record<'static> {
+    pub(super) fn into_owned(self) -> AccessRecord<'static> {
         let shift = u32::try_from(self.line.len()).unwrap_or(0);
-        let moved = |Span { start, end }: Span| {
+        let moved = |TextSpan { start, end }: TextSpan| {
             let by = if start >= OWN { shift } else { OWN };
-            Span {
+            TextSpan {
                 start: start + by,
                 end: end + by,
             }
         };
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        Record {
+        AccessRecord {
             line: "",
             own: self.line.to_owned() + &self.own,
             values: self.values.map(moved),
@@ -139,7 +139,7 @@ impl<'a> Record<'a> {
     }
 }
 
-impl Span {
+impl TextSpan {
     /// A line is far from four gigabytes long; what is past them would be read as nothing.
     fn of(start: usize, end: usize) -> Self {
         match (u32::try_from(start), u32::try_from(end)) {
@@ -149,16 +149,16 @@ impl Span {
     }
 }
 
-impl PartialEq for Record<'_> {
+impl PartialEq for AccessRecord<'_> {
     fn eq(&self, other: &Self) -> bool {
-        Field::ALL
+        LogField::ALL
             .iter()
             .all(|field| self.get(*field) == other.get(*field))
             && self.others == other.others
     }
 }
 
-impl Eq for Record<'_> {}
+impl Eq for AccessRecord<'_> {}
 
 /// `%RESPONSE_FLAGS_LONG%` as `%RESPONSE_FLAGS%` has it.
 fn short_names(text: Cow<'_, str>) -> Cow<'_, str> {

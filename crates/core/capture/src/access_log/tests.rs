@@ -52,10 +52,10 @@ fn what_is_no_access_log_is_left_alone() {
     );
 }
 
-fn read(format: &str, line: &str) -> Option<Record<'static>> {
-    let formats = Formats::new(vec![Format::compile(format).expect(format)]);
+fn read(format: &str, line: &str) -> Option<AccessRecord<'static>> {
+    let formats = FormatList::new(vec![LogFormat::compile(format).expect(format)]);
     match formats.reader().read(line) {
-        Reading::Access(record) => Some(record.into_owned()),
+        LineKind::Access(record) => Some(record.into_owned()),
         _ => None,
     }
 }
@@ -217,45 +217,45 @@ fn a_line_is_found_behind_what_others_put_before_it() {
         meshladder_text::json::escape(&format!("{plain}\n"))
     );
     assert_eq!(parse(&docker), parse(plain));
-    let formats = Formats::default();
+    let formats = FormatList::default();
     let mut reader = formats.reader();
     let (start, end) = plain.split_at(40);
     assert_eq!(
         reader.read(&format!("2026-11-15T06:31:02.101123Z stdout P {start}")),
-        Reading::Part
+        LineKind::Part
     );
     let rest = format!("2026-11-15T06:31:02.101123Z stdout F {end}");
-    let Reading::Access(record) = reader.read(&rest) else {
+    let LineKind::Access(record) = reader.read(&rest) else {
         panic!("the parts make a line")
     };
-    assert_eq!(Some(Line::from(&record)), parse(plain));
+    assert_eq!(Some(AccessLine::from(&record)), parse(plain));
 }
 
 #[test]
 fn a_line_that_only_starts_like_a_request_is_malformed() {
-    let formats = Formats::default();
+    let formats = FormatList::default();
     for (line, expected) in [
         (
             r#"[2026-11-15T06:31:02.101Z] "GET /a HTTP/1.1" 200 - via_ups"#,
-            Reading::Malformed,
+            LineKind::Malformed,
         ),
         (
             r#"{"start_time":"x","response_code":20"#,
-            Reading::Malformed,
+            LineKind::Malformed,
         ),
         (
             "[2026-11-15 05:39:27.879][12][info][main] [source/server.cc:1] all right",
-            Reading::Other,
+            LineKind::Other,
         ),
         (
             "2026-11-15T06:30:49.298228Z\tinfo\tStarting",
-            Reading::Other,
+            LineKind::Other,
         ),
         (
             "2026/11/15 05:39:31 GET /healthz HTTP/1.1 200",
-            Reading::Other,
+            LineKind::Other,
         ),
-        ("", Reading::Other),
+        ("", LineKind::Other),
     ] {
         assert_eq!(formats.reader().read(line), expected, "{line}");
     }
@@ -268,8 +268,11 @@ fn custom_formats_are_read_back() {
         "HTTP/2 503|NoHealthyUpstream,UpstreamRetryLimitExceeded|1794724251.055 a b\n",
     )
     .expect("it fits");
-    assert_eq!((record.code(), record.get(Field::Flags)), (503, "UH,URX"));
-    assert_eq!(record.get(Field::Start), "2026-11-15T06:30:51.055Z");
+    assert_eq!(
+        (record.code(), record.get(LogField::Flags)),
+        (503, "UH,URX")
+    );
+    assert_eq!(record.get(LogField::Start), "2026-11-15T06:30:51.055Z");
     assert_eq!(record.others, [("REQ(X-TEAM)".into(), "a b".into())]);
     let record = read(
         r#"{"http":{"status":"%RESPONSE_CODE%","line":"%REQ(:METHOD)% %REQ(:PATH)%"},"why":"%RESPONSE_CODE_DETAILS%","v":1}"#,
@@ -279,12 +282,12 @@ fn custom_formats_are_read_back() {
     assert_eq!(
         (
             record.code(),
-            record.get(Field::Method),
-            record.get(Field::Path)
+            record.get(LogField::Method),
+            record.get(LogField::Path)
         ),
         (404, "GET", "/a b")
     );
-    assert_eq!(record.get(Field::Details), "route_not_found");
+    assert_eq!(record.get(LogField::Details), "route_not_found");
     assert_eq!(read("%RESPONSE_CODE% %DURATION%", "x 1"), None);
     assert_eq!(
         read("100%% %RESPONSE_CODE%", "100% 7").map(|record| record.code()),
@@ -303,7 +306,7 @@ fn a_format_that_cannot_be_one_is_refused() {
         "{\"a\":",
         "%REQ(:PATH%",
     ] {
-        assert!(Format::compile(format).is_err(), "{format}");
+        assert!(LogFormat::compile(format).is_err(), "{format}");
     }
 }
 
@@ -317,28 +320,32 @@ fn next(state: &mut u64) -> usize {
 }
 
 /// Operators with values that Envoy may write for them.
-const OPERATORS: [(&str, Field, &[&str]); 16] = [
+const OPERATORS: [(&str, LogField, &[&str]); 16] = [
     (
         "%START_TIME%",
-        Field::Start,
+        LogField::Start,
         &["2026-11-15T06:31:02.101Z", "2031-01-05T10:00:00.001Z"],
     ),
-    ("%REQ(:METHOD)%", Field::Method, &["GET", "-", "POST"]),
+    ("%REQ(:METHOD)%", LogField::Method, &["GET", "-", "POST"]),
     (
         "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%",
-        Field::Path,
+        LogField::Path,
         &["/", "/a?b=c", "-", "/q\"uo\"ted", "/é"],
     ),
-    ("%PROTOCOL%", Field::Protocol, &["HTTP/1.1", "HTTP/2", "-"]),
-    ("%RESPONSE_CODE%", Field::Code, &["200", "503", "0"]),
+    (
+        "%PROTOCOL%",
+        LogField::Protocol,
+        &["HTTP/1.1", "HTTP/2", "-"],
+    ),
+    ("%RESPONSE_CODE%", LogField::Code, &["200", "503", "0"]),
     (
         "%RESPONSE_FLAGS%",
-        Field::Flags,
+        LogField::Flags,
         &["-", "UH", "URX,UF", "XNEW"],
     ),
     (
         "%RESPONSE_CODE_DETAILS%",
-        Field::Details,
+        LogField::Details,
         &[
             "via_upstream",
             "-",
@@ -348,14 +355,18 @@ const OPERATORS: [(&str, Field, &[&str]); 16] = [
     ),
     (
         "%UPSTREAM_TRANSPORT_FAILURE_REASON%",
-        Field::Failure,
+        LogField::Failure,
         &["-", "TLS_error:|268:x", "delayed_connect_error:_x"],
     ),
-    ("%BYTES_SENT%", Field::Sent, &["0", "18446744073709551615"]),
-    ("%DURATION%", Field::Duration, &["0", "120001", "-"]),
+    (
+        "%BYTES_SENT%",
+        LogField::Sent,
+        &["0", "18446744073709551615"],
+    ),
+    ("%DURATION%", LogField::Duration, &["0", "120001", "-"]),
     (
         "%REQ(USER-AGENT)%",
-        Field::UserAgent,
+        LogField::UserAgent,
         &[
             "curl",
             "-",
@@ -364,25 +375,25 @@ const OPERATORS: [(&str, Field, &[&str]); 16] = [
             "ключ",
         ],
     ),
-    ("%REQ(X-REQUEST-ID)%", Field::RequestId, &["a-b", "-"]),
+    ("%REQ(X-REQUEST-ID)%", LogField::RequestId, &["a-b", "-"]),
     (
         "%REQ(:AUTHORITY)%",
-        Field::Authority,
+        LogField::Authority,
         &["cart.shop:8080", "[fd00::1]:80", "-"],
     ),
     (
         "%UPSTREAM_HOST%",
-        Field::UpstreamHost,
+        LogField::UpstreamHost,
         &["10.0.0.1:80", "[fd00::2]:80", "-"],
     ),
     (
         "%UPSTREAM_CLUSTER%",
-        Field::Cluster,
+        LogField::Cluster,
         &["outbound|80|v1|a.b", "inbound|80||", "-"],
     ),
     (
         "%DOWNSTREAM_REMOTE_ADDRESS%",
-        Field::Remote,
+        LogField::Remote,
         &["10.0.0.2:4040", "[fd00::3]:1"],
     ),
 ];
@@ -436,7 +447,9 @@ fn an_object_written_in_a_json_format_is_read_back_field_by_field() {
             .collect();
         let member = |(i, value): (usize, &&str)| match (OPERATORS[i].1, *value) {
             (_, "-") => format!("\"k{i}\":null"),
-            (Field::Code | Field::Sent | Field::Duration, number) => format!("\"k{i}\":{number}"),
+            (LogField::Code | LogField::Sent | LogField::Duration, number) => {
+                format!("\"k{i}\":{number}")
+            }
             (_, text) => format!("\"k{i}\":{}", escape(text)),
         };
         let mut members: Vec<String> = values.iter().enumerate().map(member).collect();

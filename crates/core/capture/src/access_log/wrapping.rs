@@ -7,7 +7,7 @@ use meshladder_text::time::Time;
 
 /// A line without what was put around it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Unwrapped<'a> {
+pub(super) struct InnerLine<'a> {
     pub(super) text: Cow<'a, str>,
     /// The runtime has cut a long line here; the next one goes on.
     pub(super) is_part: bool,
@@ -16,25 +16,25 @@ pub(super) struct Unwrapped<'a> {
 /// Takes off a prefix of kubectl (`[pod/x/istio-proxy] `), a time (`kubectl logs --timestamps`),
 /// the container runtime's (`<time> stdout F `), and an object that carries the line as text. None
 /// when there is none of them.
-pub(super) fn unwrap(line: &str) -> Option<Unwrapped<'_>> {
+pub(super) fn unwrap(line: &str) -> Option<InnerLine<'_>> {
     let mut text = line;
     if let Some(rest) = text.strip_prefix("[pod/") {
         text = rest.split_once("] ")?.1;
     }
     if let Some(rest) = behind_time(text) {
         let (inner, is_part) = behind_stream(rest).unwrap_or((rest, false));
-        return Some(Unwrapped {
+        return Some(InnerLine {
             text: Cow::Borrowed(inner),
             is_part,
         });
     }
     if text.len() < line.len() {
-        return Some(Unwrapped {
+        return Some(InnerLine {
             text: Cow::Borrowed(text),
             is_part: false,
         });
     }
-    carried(line).map(|text| Unwrapped {
+    carried(line).map(|text| InnerLine {
         text,
         is_part: false,
     })
@@ -108,7 +108,7 @@ mod tests {
         ] {
             assert_eq!(
                 unwrap(line),
-                Some(Unwrapped {
+                Some(InnerLine {
                     text: text.into(),
                     is_part
                 }),

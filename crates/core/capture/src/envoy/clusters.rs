@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use meshladder_text::json::{Cursor, Fault, Raw};
+use meshladder_text::json::{Cursor, Raw, TextFault};
 
 mod json;
 mod text;
 
 /// What `/clusters` says.
 #[derive(Debug, Default)]
-pub struct Clusters<'a> {
+pub struct ClusterStatuses<'a> {
     /// Every host of every cluster, in the document's order.
-    pub hosts: Vec<Host<'a>>,
+    pub hosts: Vec<HostStatus<'a>>,
     /// The names of clusters that have no host at all.
     pub empty: Vec<Cow<'a, str>>,
     /// The `ClusterStatus` of every cluster that has a host, as it stands in the document.
@@ -20,17 +20,17 @@ pub struct Clusters<'a> {
     /// Their names.
     names: Vec<Cow<'a, str>>,
     /// Where reading ended early; what lies before it is here.
-    pub fault: Option<Fault>,
+    pub fault: Option<TextFault>,
 }
 
 /// One host of one cluster (`envoy.admin.v3.HostStatus`): what most questions need, and the rest on
 /// demand.
 #[derive(Clone, Debug)]
-pub struct Host<'a> {
-    /// The cluster's place in [`Clusters::statuses`].
+pub struct HostStatus<'a> {
+    /// The cluster's place in [`ClusterStatuses::statuses`].
     pub status: usize,
     /// Where it is.
-    pub address: Address<'a>,
+    pub address: HostAddress<'a>,
     /// Where its `health_status` starts. It stands behind a kilobyte of counters, and every row
     /// asks for it.
     health: Option<usize>,
@@ -39,7 +39,7 @@ pub struct Host<'a> {
 
 /// The address of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Address<'a> {
+pub enum HostAddress<'a> {
     /// An IP address (or name) and a port.
     Socket(Cow<'a, str>, u64),
     /// A Unix domain socket.
@@ -55,7 +55,7 @@ pub enum Address<'a> {
 ///
 /// # Errors
 /// When the document is neither.
-pub fn as_json(doc: &str) -> Result<Cow<'_, str>, Fault> {
+pub fn as_json(doc: &str) -> Result<Cow<'_, str>, TextFault> {
     if doc
         .trim_start_matches('\u{feff}')
         .trim_start()
@@ -66,9 +66,9 @@ pub fn as_json(doc: &str) -> Result<Cow<'_, str>, Fault> {
     text::to_json(doc).map(Cow::Owned)
 }
 
-impl<'a> Clusters<'a> {
+impl<'a> ClusterStatuses<'a> {
     /// The cluster of a host.
-    pub fn name(&self, host: &Host<'_>) -> &Cow<'a, str> {
+    pub fn name(&self, host: &HostStatus<'_>) -> &Cow<'a, str> {
         const NONE: &Cow<'static, str> = &Cow::Borrowed("");
         self.names.get(host.status).unwrap_or(NONE)
     }
@@ -77,12 +77,12 @@ impl<'a> Clusters<'a> {
     ///
     /// # Errors
     /// When the document is no answer of `/clusters`.
-    pub fn read(doc: &'a str) -> Result<Self, Fault> {
+    pub fn read(doc: &'a str) -> Result<Self, TextFault> {
         json::read(doc)
     }
 }
 
-impl<'a> Host<'a> {
+impl<'a> HostStatus<'a> {
     /// Load-balancing weight.
     pub fn weight(&self) -> Option<u64> {
         self.raw.get("weight").and_then(Raw::number)
@@ -185,7 +185,7 @@ impl<'a> Host<'a> {
     }
 }
 
-impl<'a> Address<'a> {
+impl<'a> HostAddress<'a> {
     /// The address without its port, as istioctl's `--address` compares it.
     pub fn host(&self) -> Cow<'_, str> {
         match self {
@@ -227,7 +227,7 @@ impl<'a> Address<'a> {
     }
 }
 
-impl fmt::Display for Address<'_> {
+impl fmt::Display for HostAddress<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Socket(address, 0) => f.write_str(address),

@@ -6,11 +6,11 @@
 
 use std::borrow::Cow;
 
-use meshladder_text::json::{Cursor, Fault, Kind, Raw};
+use meshladder_text::json::{Cursor, Raw, TextFault, ValueKind};
 
 mod section;
 
-pub use section::{Section, State};
+pub use section::{ResourceState, Section};
 
 /// The index of one dump.
 #[derive(Debug, Default)]
@@ -22,10 +22,10 @@ pub struct Dump<'a> {
     /// Types of sections that are not known, as `@type` gives them.
     pub unknown: Vec<Cow<'a, str>>,
     /// Where reading ended early; what lies before it is in the index.
-    pub fault: Option<Fault>,
+    pub fault: Option<TextFault>,
     /// Parts that are not what they should be, a list where an object belongs; they are not in the
     /// index.
-    pub odd: Vec<Fault>,
+    pub odd: Vec<TextFault>,
 }
 
 /// One resource of a dump.
@@ -34,7 +34,7 @@ pub struct Resource<'a> {
     /// The section it is in.
     pub section: Section,
     /// Whether Envoy uses it.
-    pub state: State,
+    pub state: ResourceState,
     /// The name Envoy knows it by.
     pub name: Cow<'a, str>,
     /// The version the control plane gave; empty for static resources.
@@ -67,14 +67,14 @@ impl<'a> Dump<'a> {
     ///
     /// # Errors
     /// When the document is no config dump at all.
-    pub fn index(doc: &'a str, wanted: &[Section]) -> Result<Self, Fault> {
+    pub fn index(doc: &'a str, wanted: &[Section]) -> Result<Self, TextFault> {
         let root = Raw::of(doc)?;
         let mut dump = Self::default();
         let mut cursor = root.cursor();
         let mut has_configs = false;
         cursor.members(|key, value| {
             if key == "configs" {
-                has_configs = value.peek().kind() == Kind::Array;
+                has_configs = value.peek().kind() == ValueKind::Array;
                 value.elements(|config| dump.config(config, wanted));
             }
         });
@@ -82,7 +82,7 @@ impl<'a> Dump<'a> {
         if has_configs {
             return Ok(dump);
         }
-        Err(dump.fault.unwrap_or_else(|| Fault {
+        Err(dump.fault.unwrap_or_else(|| TextFault {
             at: root.offset(),
             what: not_a_dump(root),
         }))
@@ -106,7 +106,7 @@ impl<'a> Dump<'a> {
         // Envoy writes `@type` first, so looking ahead for it costs nothing.
         let start = config.peek();
         let Some(url) = start.string_at("@type") else {
-            self.odd.push(Fault::new(
+            self.odd.push(TextFault::new(
                 start.offset(),
                 "a part of `configs` that is no object with an `@type`",
             ));
@@ -119,7 +119,7 @@ impl<'a> Dump<'a> {
         if wanted.contains(&section) {
             config.members(|key, value| {
                 if let Some(state) = section.list_state(key)
-                    && self.expect(Kind::Array, value, || format!("`{key}`"))
+                    && self.expect(ValueKind::Array, value, || format!("`{key}`"))
                 {
                     value.elements(|entry| self.entry(section, state, entry));
                 }
@@ -131,15 +131,20 @@ impl<'a> Dump<'a> {
     }
 
     /// Whether the value is of that kind; if not it is noted.
-    fn expect(&mut self, kind: Kind, value: &Cursor<'a>, what: impl FnOnce() -> String) -> bool {
+    fn expect(
+        &mut self,
+        kind: ValueKind,
+        value: &Cursor<'a>,
+        what: impl FnOnce() -> String,
+    ) -> bool {
         let is = value.peek().kind() == kind;
         if !is {
-            let wanted = if kind == Kind::Array {
+            let wanted = if kind == ValueKind::Array {
                 "a list"
             } else {
                 "an object"
             };
-            self.odd.push(Fault::new(
+            self.odd.push(TextFault::new(
                 value.offset(),
                 format!("{} is not {wanted}", what()),
             ));
@@ -147,19 +152,19 @@ impl<'a> Dump<'a> {
         is
     }
 
-    fn entry(&mut self, section: Section, state: State, cursor: &mut Cursor<'a>) {
-        if !self.expect(Kind::Object, cursor, || {
+    fn entry(&mut self, section: Section, state: ResourceState, cursor: &mut Cursor<'a>) {
+        if !self.expect(ValueKind::Object, cursor, || {
             format!("an entry of {}", section.message())
         }) {
             return;
         }
         let start = cursor.peek();
         let mut odd = Vec::new();
-        let mut entry = Entry::default();
-        let mut states: Vec<(State, Entry<'a>)> = Vec::new();
-        cursor.members(|key, value| match State::of_listener(key) {
+        let mut entry = DumpEntry::default();
+        let mut states: Vec<(ResourceState, DumpEntry<'a>)> = Vec::new();
+        cursor.members(|key, value| match ResourceState::of_listener(key) {
             Some(state) => {
-                let mut inner = Entry::default();
+                let mut inner = DumpEntry::default();
                 value.members(|key, value| inner.read(section, key, value, &mut odd));
                 states.push((state, inner));
             }
@@ -172,7 +177,7 @@ impl<'a> Dump<'a> {
         }
         if states.is_empty() {
             let state = if entry.raw.is_none() {
-                State::Error
+                ResourceState::Error
             } else {
                 state
             };
@@ -190,7 +195,7 @@ impl<'a> Dump<'a> {
 
 /// An entry while it is read.
 #[derive(Default)]
-struct Entry<'a> {
+struct DumpEntry<'a> {
     name: Option<Cow<'a, str>>,
     version: Option<Cow<'a, str>>,
     last_updated: Option<Cow<'a, str>>,
@@ -198,22 +203,31 @@ struct Entry<'a> {
     raw: Option<Raw<'a>>,
 }
 
-impl<'a> Entry<'a> {
-    fn read(&mut self, section: Section, key: &str, value: &mut Cursor<'a>, odd: &mut Vec<Fault>) {
+impl<'a> DumpEntry<'a> {
+    fn read(
+        &mut self,
+        section: Section,
+        key: &str,
+        value: &mut Cursor<'a>,
+        odd: &mut Vec<TextFault>,
+    ) {
         let kind = match key {
-            "name" | "version_info" | "last_updated" => Kind::String,
-            "error_state" => Kind::Object,
-            _ if key == section.resource_key() => Kind::Object,
+            "name" | "version_info" | "last_updated" => ValueKind::String,
+            "error_state" => ValueKind::Object,
+            _ if key == section.resource_key() => ValueKind::Object,
             _ => return,
         };
         let at = value.peek();
         if at.kind() != kind {
-            let wanted = if kind == Kind::String {
+            let wanted = if kind == ValueKind::String {
                 "a string"
             } else {
                 "an object"
             };
-            odd.push(Fault::new(at.offset(), format!("`{key}` is not {wanted}")));
+            odd.push(TextFault::new(
+                at.offset(),
+                format!("`{key}` is not {wanted}"),
+            ));
             return;
         }
         match key {
@@ -226,9 +240,9 @@ impl<'a> Entry<'a> {
                 let name = self
                     .raw
                     .and_then(|raw| raw.get(section.name_key()))
-                    .filter(|n| n.kind() != Kind::String);
+                    .filter(|n| n.kind() != ValueKind::String);
                 odd.extend(name.map(|n| {
-                    Fault::new(
+                    TextFault::new(
                         n.offset(),
                         format!("`{}` is not a string", section.name_key()),
                     )
@@ -237,7 +251,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn resource(self, section: Section, state: State, entry: Raw<'a>) -> Resource<'a> {
+    fn resource(self, section: Section, state: ResourceState, entry: Raw<'a>) -> Resource<'a> {
         let own_name = || self.raw?.string_at(section.name_key());
         Resource {
             section,
@@ -270,11 +284,11 @@ impl<'a> Rejection<'a> {
 
 fn not_a_dump(root: Raw<'_>) -> String {
     match root.kind() {
-        Kind::Object => "not a config dump: it has no list `configs`".to_owned(),
-        Kind::Array => {
+        ValueKind::Object => "not a config dump: it has no list `configs`".to_owned(),
+        ValueKind::Array => {
             "not a config dump: a list where an object with `configs` belongs".to_owned()
         }
-        Kind::String | Kind::Scalar => "not a config dump: no JSON object".to_owned(),
+        ValueKind::String | ValueKind::Scalar => "not a config dump: no JSON object".to_owned(),
     }
 }
 

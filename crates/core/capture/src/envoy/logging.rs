@@ -10,15 +10,15 @@ mod lines;
 mod rate;
 mod wanted;
 
-pub use change::{Change, Style, queries};
-pub use defaults::Defaults;
-pub use lines::{Lines, Of};
-pub use rate::{Flow, before, cpu};
-pub use wanted::Wanted;
+pub use change::{LevelChange, QueryStyle, queries};
+pub use defaults::DefaultLevels;
+pub use lines::{ComponentLines, LineOwner};
+pub use rate::{LogRate, before, cpu};
+pub use wanted::LevelRequest;
 
 /// How much a component logs, the most first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum ComponentLevel {
     /// Everything.
     Trace,
     /// What it does with each request.
@@ -35,7 +35,7 @@ pub enum Level {
     Off,
 }
 
-impl Level {
+impl ComponentLevel {
     /// All.
     pub const ALL: [Self; 7] = [
         Self::Trace,
@@ -73,7 +73,7 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for ComponentLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
@@ -81,9 +81,9 @@ impl fmt::Display for Level {
 
 /// The level of each component of one Envoy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Levels(pub BTreeMap<String, Level>);
+pub struct LogLevels(pub BTreeMap<String, ComponentLevel>);
 
-impl Levels {
+impl LogLevels {
     /// Reads the answer of `/logging`: `active loggers:`, then `  name: level` a line. None when it
     /// is another answer.
     pub fn parse(text: &str) -> Option<Self> {
@@ -93,7 +93,7 @@ impl Levels {
             .find(|line| line.trim_end() == "active loggers:")?;
         let one = |line: &str| {
             let (name, level) = line.trim().rsplit_once(": ")?;
-            Some((name.to_owned(), Level::parse(level.trim())?))
+            Some((name.to_owned(), ComponentLevel::parse(level.trim())?))
         };
         Some(Self(lines.filter_map(one).collect()))
     }
@@ -107,7 +107,7 @@ impl Levels {
                 .trim()
                 .rsplit_once('=')
                 .unwrap_or(("default", part.trim()));
-            Some((name.to_owned(), Level::parse(level)?))
+            Some((name.to_owned(), ComponentLevel::parse(level)?))
         };
         Some(Self(list.split(',').filter_map(one).collect()))
     }
@@ -119,9 +119,10 @@ impl Levels {
     }
 
     /// The level that most components have.
-    pub fn usual(&self) -> Option<Level> {
-        let count = |level: Level| self.0.values().filter(|other| **other == level).count();
-        Level::ALL
+    pub fn usual(&self) -> Option<ComponentLevel> {
+        let count =
+            |level: ComponentLevel| self.0.values().filter(|other| **other == level).count();
+        ComponentLevel::ALL
             .into_iter()
             .rev()
             .max_by_key(|level| count(*level))
@@ -129,7 +130,7 @@ impl Levels {
     }
 
     /// The components that have another level than this.
-    pub fn except(&self, level: Level) -> impl Iterator<Item = (&str, Level)> {
+    pub fn except(&self, level: ComponentLevel) -> impl Iterator<Item = (&str, ComponentLevel)> {
         self.0
             .iter()
             .filter(move |(_, other)| **other != level)

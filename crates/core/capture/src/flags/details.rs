@@ -2,7 +2,7 @@
 
 /// One value, without its argument.
 #[derive(Debug)]
-pub struct Detail {
+pub struct ResponseDetail {
     /// As logs have it, up to `{`, `[` or `(`.
     pub name: &'static str,
     /// Flags that go with it.
@@ -12,9 +12,10 @@ pub struct Detail {
 }
 
 /// The value of that name; or else of the family that the name starts with, such as `http1.`.
-pub fn detail(name: &str) -> Option<&'static Detail> {
-    let is_family =
-        |detail: &&Detail| detail.name.ends_with(['.', '_']) && name.len() > detail.name.len();
+pub fn detail(name: &str) -> Option<&'static ResponseDetail> {
+    let is_family = |detail: &&ResponseDetail| {
+        detail.name.ends_with(['.', '_']) && name.len() > detail.name.len()
+    };
     let family = || {
         DETAILS
             .iter()
@@ -27,12 +28,12 @@ pub fn detail(name: &str) -> Option<&'static Detail> {
         .or_else(family)
 }
 
-const fn row(name: &'static str, flags: &'static str, means: &'static str) -> Detail {
-    Detail { name, flags, means }
+const fn row(name: &'static str, flags: &'static str, means: &'static str) -> ResponseDetail {
+    ResponseDetail { name, flags, means }
 }
 
 /// The values a mesh shows; others are kept as they are.
-pub(super) static DETAILS: &[Detail] = &[
+pub(super) static DETAILS: &[ResponseDetail] = &[
     row(
         "via_upstream",
         "-",

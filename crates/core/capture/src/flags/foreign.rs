@@ -2,7 +2,7 @@
 
 /// A code of another tool.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct ForeignCode {
     /// As the tool prints it.
     pub code: &'static str,
     /// What it is about: istioctl's level, Kiali's kind of object.
@@ -12,13 +12,13 @@ pub struct Foreign {
 }
 
 /// The tool's code, in any case.
-pub fn foreign(code: &str) -> Option<&'static Foreign> {
+pub fn foreign(code: &str) -> Option<&'static ForeignCode> {
     FOREIGN
         .iter()
         .find(|row| row.code.eq_ignore_ascii_case(code))
 }
 
-impl Foreign {
+impl ForeignCode {
     /// Whose code it is.
     pub fn tool(&self) -> &'static str {
         if self.code.starts_with("IST") {
@@ -29,11 +29,11 @@ impl Foreign {
     }
 }
 
-const fn row(code: &'static str, about: &'static str, means: &'static str) -> Foreign {
-    Foreign { code, about, means }
+const fn row(code: &'static str, about: &'static str, means: &'static str) -> ForeignCode {
+    ForeignCode { code, about, means }
 }
 
-static FOREIGN: &[Foreign] = &[
+static FOREIGN: &[ForeignCode] = &[
     row("IST0001", "error", "InternalError"),
     row("IST0002", "warning", "Deprecated"),
     row("IST0101", "error", "ReferencedResourceNotFound"),
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn codes_are_there_once_and_in_order() {
         assert!(FOREIGN.windows(2).all(|pair| pair[0].code < pair[1].code));
-        assert_eq!(foreign("kia0201").map(Foreign::tool), Some("Kiali"));
+        assert_eq!(foreign("kia0201").map(ForeignCode::tool), Some("Kiali"));
         assert!(foreign("KIA9999").is_none());
     }
 }

@@ -6,7 +6,7 @@ use super::{Flag, detail, named};
 
 /// What a text means, line by line.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct Meaning {
     /// What it is.
     pub what: String,
     /// What it means.
@@ -15,7 +15,7 @@ pub struct Reading {
 
 /// Reads one flag, a set of flags, a details string, a transport failure or close reason, a gRPC
 /// status or an error of ztunnel's; none when it is none.
-pub fn read(text: &str) -> Option<Reading> {
+pub fn read(text: &str) -> Option<Meaning> {
     let text = text.trim();
     let readers = [
         flags,
@@ -29,7 +29,7 @@ pub fn read(text: &str) -> Option<Reading> {
     readers.iter().find_map(|read| read(text))
 }
 
-fn flags(text: &str) -> Option<Reading> {
+fn flags(text: &str) -> Option<Meaning> {
     let words: Vec<&str> = text.split(',').map(str::trim).collect();
     let is_flag =
         |word: &&str| (2..7).contains(&word.len()) && word.chars().all(|c| c.is_ascii_uppercase());
@@ -71,7 +71,7 @@ fn flags(text: &str) -> Option<Reading> {
         () => None,
     };
     means.extend(together.map(str::to_owned));
-    Some(Reading {
+    Some(Meaning {
         what: format!("response flags {}", codes.join(",")),
         means,
     })
@@ -79,7 +79,7 @@ fn flags(text: &str) -> Option<Reading> {
 
 /// `name`, `name{argument}`, `name[argument]` or `name(argument)`: "from the first opener to the
 /// last closer".
-fn details(text: &str) -> Option<Reading> {
+fn details(text: &str) -> Option<Meaning> {
     let (name, argument) = apart(text);
     let known = detail(name)?;
     let mut means = vec![known.means.to_owned()];
@@ -110,7 +110,7 @@ fn details(text: &str) -> Option<Reading> {
         "-" => "no flag goes with it".to_owned(),
         flags => format!("goes with flag {}", flags.replace(' ', " or ")),
     });
-    Some(Reading {
+    Some(Meaning {
         what: format!("response code details {name}"),
         means,
     })
@@ -133,7 +133,7 @@ fn apart(text: &str) -> (&str, Option<&str>) {
 
 /// "Treat the list as open": what has the form of details is taken apart, even when its name is not
 /// known.
-fn unknown_details(text: &str) -> Option<Reading> {
+fn unknown_details(text: &str) -> Option<Meaning> {
     let is_name = |name: &str| {
         !name.is_empty()
             && name
@@ -147,7 +147,7 @@ fn unknown_details(text: &str) -> Option<Reading> {
             .to_owned(),
         argument.replace('_', " "),
     ];
-    Some(Reading {
+    Some(Meaning {
         what: format!("response code details {name}"),
         means,
     })
@@ -216,7 +216,7 @@ pub const GRPC_STATUSES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-fn grpc(text: &str) -> Option<Reading> {
+fn grpc(text: &str) -> Option<Meaning> {
     let text = text
         .trim_start_matches("grpc-status")
         .trim_start_matches("grpc")
@@ -235,7 +235,7 @@ fn grpc(text: &str) -> Option<Reading> {
         13 => "a proxy sends it for 400",
         _ => "it comes from the application",
     };
-    Some(Reading {
+    Some(Meaning {
         what: format!("grpc-status {number} {name}"),
         means: vec![from_proxy.to_owned()],
     })

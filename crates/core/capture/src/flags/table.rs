@@ -1,6 +1,6 @@
 //! The thirty core flags of Envoy 1.40, in the order of its own enumeration.
 
-use super::{Cause, Flag};
+use super::{Flag, FlagCause};
 
 mod downstream;
 mod other;
@@ -25,8 +25,8 @@ const BARE: Flag = Flag {
 };
 
 /// A cause and the command that confirms it.
-const fn cause(what: &'static str, confirm: &'static str) -> Cause {
-    Cause {
+const fn cause(what: &'static str, confirm: &'static str) -> FlagCause {
+    FlagCause {
         what,
         confirm,
         at: &[],
@@ -34,6 +34,10 @@ const fn cause(what: &'static str, confirm: &'static str) -> Cause {
 }
 
 /// The same where it can be the cause only in some places.
-const fn cause_at(at: &'static [&'static str], what: &'static str, confirm: &'static str) -> Cause {
-    Cause { what, confirm, at }
+const fn cause_at(
+    at: &'static [&'static str],
+    what: &'static str,
+    confirm: &'static str,
+) -> FlagCause {
+    FlagCause { what, confirm, at }
 }

@@ -1,7 +1,7 @@
 //! Why a connection failed or was closed, in the words of proxies: TLS errors, close reasons,
 //! ztunnel's errors.
 
-use super::Reading;
+use super::Meaning;
 
 /// A piece of a text, and what it means.
 type Needle = (&'static str, &'static str);
@@ -295,37 +295,37 @@ const ZTUNNEL: &[Needle] = &[
 ];
 
 /// Reads a transport failure reason.
-pub(super) fn transport(text: &str) -> Option<Reading> {
+pub(super) fn transport(text: &str) -> Option<Meaning> {
     let underscored = text.replace(' ', "_");
     let mut means: Vec<String> = find(REASONS, &underscored)
         .map(|means| vec![means.to_owned()])
         .unwrap_or_default();
     means.extend(openssl(&underscored));
     means.extend(names(text));
-    (!means.is_empty()).then(|| Reading {
+    (!means.is_empty()).then(|| Meaning {
         what: "transport failure reason".to_owned(),
         means,
     })
 }
 
 /// Reads why this proxy closed a client's connection.
-pub(super) fn close(text: &str) -> Option<Reading> {
+pub(super) fn close(text: &str) -> Option<Meaning> {
     let means = find(CLOSES, &text.replace(' ', "_"))?;
-    Some(Reading {
+    Some(Meaning {
         what: "close reason of a client's connection".to_owned(),
         means: vec![means.to_owned()],
     })
 }
 
 /// Reads an error of ztunnel's.
-pub(super) fn ztunnel(text: &str) -> Option<Reading> {
+pub(super) fn ztunnel(text: &str) -> Option<Meaning> {
     let means = find(ZTUNNEL, text)?;
     let mut means = vec![means.to_owned()];
     let policy = text
         .split_once("explicitly denied by: ")
         .map(|(_, name)| name.trim_matches(['"', ' ']));
     means.extend(policy.map(|name| format!("AuthorizationPolicy {name}")));
-    Some(Reading {
+    Some(Meaning {
         what: "error of ztunnel's".to_owned(),
         means,
     })

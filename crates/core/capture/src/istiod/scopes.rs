@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::envoy::logging::defaults::value_of;
-use meshladder_text::json::{Fault, Kind, Raw, escape};
-use meshladder_text::tree::Node;
+use meshladder_text::json::{Raw, TextFault, ValueKind};
+use meshladder_text::tree::{Node, Value};
 
 /// One scope of an istiod's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scope {
+pub struct LogScope {
     /// `ads`, `default`, …
     pub name: String,
     /// `none`, `error`, `warn`, `info`, `debug`
@@ -23,14 +23,14 @@ pub struct Scope {
 ///
 /// # Errors
 /// When it is no list.
-pub fn read(text: &str) -> Result<Vec<Scope>, Fault> {
+pub fn read(text: &str) -> Result<Vec<LogScope>, TextFault> {
     let own = |scope: Raw<'_>, key: &str| {
         scope
             .string_at(key)
             .map(std::borrow::Cow::into_owned)
             .unwrap_or_default()
     };
-    let one = |scope: Raw<'_>| Scope {
+    let one = |scope: Raw<'_>| LogScope {
         name: own(scope, "name"),
         level: own(scope, "output_level"),
         stack_trace_level: own(scope, "stack_trace_level"),
@@ -41,8 +41,8 @@ pub fn read(text: &str) -> Result<Vec<Scope>, Fault> {
         description: own(scope, "description"),
     };
     let list = Raw::of(text)?;
-    if list.kind() != Kind::Array {
-        return Err(Fault::new(0, "it is no list of scopes"));
+    if list.kind() != ValueKind::Array {
+        return Err(TextFault::new(0, "it is no list of scopes"));
     }
     Ok(list
         .elements()
@@ -51,29 +51,28 @@ pub fn read(text: &str) -> Result<Vec<Scope>, Fault> {
         .collect())
 }
 
-impl Scope {
+impl LogScope {
     /// What ControlZ takes at `/scopej/<name>` to set another level and keep the rest.
     pub fn with_level(&self, level: &str) -> String {
-        let text = |value: &str| escape(value);
-        format!(
-            r#"{{"name":{},"description":{},"output_level":{},"stack_trace_level":{},"log_callers":{}}}"#,
-            text(&self.name),
-            text(&self.description),
-            text(level),
-            text(&self.stack_trace_level),
-            self.log_callers
-        )
+        let scope = [
+            ("name", Value::from(&self.name)),
+            ("description", Value::from(&self.description)),
+            ("output_level", Value::from(level)),
+            ("stack_trace_level", Value::from(&self.stack_trace_level)),
+            ("log_callers", Value::from(self.log_callers)),
+        ];
+        Value::object(scope).to_json()
     }
 }
 
 /// The levels an istiod starts with: `--log_output_level=default:info,ads:debug`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defaults {
+pub struct DefaultScopes {
     all: String,
     scopes: BTreeMap<String, String>,
 }
 
-impl Defaults {
+impl DefaultScopes {
     /// What the pod's container `discovery` is started with; else `info` for all.
     pub fn of_pod(pod: &Node) -> Self {
         let containers = pod.at(["spec", "containers"]).map_or(&[][..], Node::items);
@@ -135,7 +134,7 @@ mod tests {
         let of = |args: &str| {
             let pod =
                 format!(r#"{{"spec":{{"containers":[{{"name":"discovery","args":{args}}}]}}}}"#);
-            Defaults::of_pod(&Node::from_json(Raw::of(&pod).expect("JSON")).expect("JSON"))
+            DefaultScopes::of_pod(&Node::from_json(Raw::of(&pod).expect("JSON")).expect("JSON"))
         };
         let named = of(r#"["discovery","--log_output_level=default:warn,ads:debug"]"#);
         assert_eq!((named.of("ads"), named.of("model")), ("debug", "warn"));

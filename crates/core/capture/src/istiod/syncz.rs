@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use meshladder_text::json::{Fault, Kind, Raw};
+use meshladder_text::json::{Raw, TextFault, ValueKind};
 
 /// One connection of a proxy to an istiod.
 #[derive(Clone, Debug, Default)]
-pub struct Connection<'a> {
+pub struct XdsConnection<'a> {
     /// Byte offset in the answer.
     pub at: usize,
     /// `pod.namespace`.
@@ -20,12 +20,12 @@ pub struct Connection<'a> {
     /// `sidecar`, `router`, `waypoint`, `ztunnel`; empty for a client that is no proxy.
     pub proxy_type: Cow<'a, str>,
     /// Per type URL, in order.
-    pub types: BTreeMap<Cow<'a, str>, Watch<'a>>,
+    pub types: BTreeMap<Cow<'a, str>, TypeSync<'a>>,
 }
 
 /// One resource type a proxy has subscribed to.
 #[derive(Clone, Debug, Default)]
-pub struct Watch<'a> {
+pub struct TypeSync<'a> {
     /// Nonce of the last push; empty when nothing was sent.
     pub sent: Cow<'a, str>,
     /// Nonce of the last acknowledgement.
@@ -38,7 +38,7 @@ pub struct Watch<'a> {
 
 /// istiod's answer to "does the proxy have it?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sync {
+pub enum SyncStatus {
     /// The proxy acknowledged the last push.
     Synced,
     /// Sent, and not acknowledged (yet).
@@ -51,23 +51,23 @@ pub enum Sync {
     Ignored,
 }
 
-impl Watch<'_> {
+impl TypeSync<'_> {
     /// In the order istiod decides it: an error first, then whether anything was sent, then the
     /// nonces.
-    pub fn sync(&self) -> Sync {
+    pub fn sync(&self) -> SyncStatus {
         if !self.last_error.is_empty() {
-            Sync::Error
+            SyncStatus::Error
         } else if self.sent.is_empty() {
-            Sync::NotSent
+            SyncStatus::NotSent
         } else if self.acked == self.sent {
-            Sync::Synced
+            SyncStatus::Synced
         } else {
-            Sync::Stale
+            SyncStatus::Stale
         }
     }
 }
 
-impl Sync {
+impl SyncStatus {
     /// The word of the table.
     pub fn word(self) -> &'static str {
         match self {
@@ -93,14 +93,14 @@ impl Sync {
 ///
 /// # Errors
 /// When the document is no list of connections.
-pub fn read(doc: &str) -> Result<(Vec<Connection<'_>>, Option<Fault>), Fault> {
+pub fn read(doc: &str) -> Result<(Vec<XdsConnection<'_>>, Option<TextFault>), TextFault> {
     let root = Raw::of(doc)?;
     // An istiod that serves nobody answers `null`.
     if root.text().trim_end() == "null" {
         return Ok((Vec::new(), None));
     }
-    if root.kind() != Kind::Array {
-        return Err(Fault::new(
+    if root.kind() != ValueKind::Array {
+        return Err(TextFault::new(
             root.offset(),
             "not an answer of /debug/syncz: no list of proxies",
         ));
@@ -116,12 +116,12 @@ pub fn read(doc: &str) -> Result<(Vec<Connection<'_>>, Option<Fault>), Fault> {
     Ok((connections, elements.fault().cloned()))
 }
 
-fn connection(raw: Raw<'_>) -> Connection<'_> {
-    let mut connection = Connection {
+fn connection(raw: Raw<'_>) -> XdsConnection<'_> {
+    let mut connection = XdsConnection {
         at: raw.offset(),
-        ..Connection::default()
+        ..XdsConnection::default()
     };
-    let mut legacy: BTreeMap<&str, Watch<'_>> = BTreeMap::new();
+    let mut legacy: BTreeMap<&str, TypeSync<'_>> = BTreeMap::new();
     for (key, value) in raw.members() {
         let text = value.string().unwrap_or_default();
         match &*key {
@@ -157,9 +157,9 @@ fn connection(raw: Raw<'_>) -> Connection<'_> {
     connection
 }
 
-fn watch_of(raw: Raw<'_>) -> Watch<'_> {
+fn watch_of(raw: Raw<'_>) -> TypeSync<'_> {
     let text = |key| raw.string_at(key).unwrap_or_default();
-    Watch {
+    TypeSync {
         sent: text("sent"),
         acked: text("acked"),
         sent_time: text("sentTime"),

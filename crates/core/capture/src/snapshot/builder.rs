@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use super::{Body, Coverage, DocId, Entry, Fetch, Meta, Need, Problem, Snapshot, redact};
+use super::{
+    Coverage, DocId, DocumentBody, Fetch, Meta, Need, Problem, Snapshot, StoredDocument, redact,
+};
 use meshladder_text::place::Place;
 use meshladder_text::time::Time;
 
@@ -11,7 +13,7 @@ use meshladder_text::time::Time;
 #[derive(Debug, Default)]
 pub struct Builder {
     taken_at: Option<Time>,
-    docs: BTreeMap<DocId, Entry>,
+    docs: BTreeMap<DocId, StoredDocument>,
     metas: BTreeMap<String, Meta>,
     coverage: BTreeMap<(String, Need), Coverage>,
     problems: Vec<Problem>,
@@ -50,9 +52,9 @@ impl Builder {
             .extend(bad_byte.map(|at| not_utf8(&origin, &text, at)));
         self.insert(
             id,
-            Entry {
+            StoredDocument {
                 origin,
-                body: Body::Held(Arc::new(text)),
+                body: DocumentBody::Held(Arc::new(text)),
             },
         );
     }
@@ -62,9 +64,9 @@ impl Builder {
     pub fn defer(&mut self, id: DocId, origin: impl Into<String>, size: u64, fetch: Fetch) {
         self.insert(
             id,
-            Entry {
+            StoredDocument {
                 origin: origin.into(),
-                body: Body::Deferred {
+                body: DocumentBody::Deferred {
                     size,
                     fetch,
                     told: OnceLock::new(),
@@ -73,7 +75,7 @@ impl Builder {
         );
     }
 
-    fn insert(&mut self, id: DocId, entry: Entry) {
+    fn insert(&mut self, id: DocId, entry: StoredDocument) {
         if self.docs.contains_key(&id) {
             let what = format!("a second document for `{id}`; the first one is used");
             return self.problems.push(Problem::new(entry.origin, what));

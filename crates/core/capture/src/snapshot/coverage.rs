@@ -1,17 +1,6 @@
-//! What kinds of fact there are, and how much of each a Snapshot holds.
+//! How much of each kind of fact a Snapshot holds.
 
-use std::fmt;
-
-/// A kind of fact: the one vocabulary that rules, collection and coverage share.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Need {
-    /// Kubernetes objects of one kind, by plural and group: `pods`,
-    /// `virtualservices.networking.istio.io`.
-    Objects(String),
-    /// A file or folder of the bundle layout that is not objects: `proxies/`, `istiod/`,
-    /// `logs/shop/`. The empty path is the whole source.
-    Part(String),
-}
+use super::Need;
 
 /// How much of a kind of fact there is. "There are none" and "we may not look" are different
 /// answers.
@@ -41,12 +30,12 @@ impl Coverage {
     fn reason(&self, need: &Need) -> Option<String> {
         let why = self.why()?;
         let why = refusal(why).unwrap_or_else(|| why.to_owned());
-        let Need::Objects(kind) = need else {
+        let Some(kind) = need.objects() else {
             return Some(why);
         };
         let place = why
             .strip_prefix("no right to list ")
-            .and_then(|rest| rest.strip_prefix(kind.as_str()));
+            .and_then(|rest| rest.strip_prefix(kind));
         Some(
             match place.filter(|place| place.is_empty() || place.starts_with(' ')) {
                 Some(place) => format!("no right to list them{place}"),
@@ -73,40 +62,6 @@ fn refusal(why: &str) -> Option<String> {
         .map(|(namespace, _)| format!(" in namespace {namespace}"))
         .unwrap_or_default();
     Some(format!("no right to {verb} {resource}{dot}{group}{place}"))
-}
-
-impl Need {
-    /// What a path of the bundle layout holds, such as a manifest names it: `k8s/pods.json` is the
-    /// pods.
-    pub fn of_path(path: &str) -> Self {
-        match path
-            .strip_prefix("k8s/")
-            .and_then(|file| file.strip_suffix(".json"))
-        {
-            Some(kind) if !kind.contains('/') => Self::Objects(kind.to_owned()),
-            _ => Self::Part(path.to_owned()),
-        }
-    }
-
-    /// Its file or folder in the bundle layout; the inverse of [`Self::of_path`].
-    pub fn path(&self) -> String {
-        match self {
-            Self::Objects(kind) => format!("k8s/{kind}.json"),
-            Self::Part(path) => path.clone(),
-        }
-    }
-
-    /// The folders it lies in, the innermost first, without the source as a whole.
-    pub(super) fn folders(&self) -> impl Iterator<Item = Self> {
-        let path = self.path();
-        let inside = path.trim_end_matches('/').len();
-        let ends: Vec<usize> = path[..inside]
-            .rmatch_indices('/')
-            .map(|(at, _)| at + 1)
-            .collect();
-        ends.into_iter()
-            .map(move |end| Self::Part(path[..end].to_owned()))
-    }
 }
 
 impl Coverage {
@@ -152,38 +107,9 @@ impl Coverage {
     }
 }
 
-impl fmt::Display for Need {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Objects(kind) => f.write_str(kind),
-            Self::Part(path) if path.is_empty() => f.write_str("everything"),
-            Self::Part(path) => f.write_str(path),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_of_the_layout_and_a_need_are_the_same_thing() {
-        for (path, need) in [
-            ("k8s/pods.json", Need::Objects("pods".to_owned())),
-            (
-                "k8s/gateways.networking.istio.io.json",
-                Need::Objects("gateways.networking.istio.io".to_owned()),
-            ),
-            (
-                "k8s/manifests/pods.json",
-                Need::Part("k8s/manifests/pods.json".to_owned()),
-            ),
-            ("proxies/", Need::Part("proxies/".to_owned())),
-            ("", Need::Part(String::new())),
-        ] {
-            assert_eq!((Need::of_path(path), need.path()), (need, path.to_owned()));
-        }
-    }
 
     #[test]
     fn what_is_refused_is_named_once() {
@@ -219,23 +145,6 @@ mod tests {
                 told
             );
         }
-    }
-
-    #[test]
-    fn folders_are_named_from_the_inside() {
-        let folders = |path: &str| {
-            Need::of_path(path)
-                .folders()
-                .map(|need| need.path())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            folders("proxies/shop/cart-1/certs.json"),
-            ["proxies/shop/cart-1/", "proxies/shop/", "proxies/"]
-        );
-        assert_eq!(folders("k8s/pods.json"), ["k8s/"]);
-        assert_eq!(folders("proxies/shop/"), ["proxies/"]);
-        assert!(folders("proxies/").is_empty() && folders("").is_empty());
     }
 
     #[test]

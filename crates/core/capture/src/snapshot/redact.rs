@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::{DocId, Shape};
-use cover::{Form, Mark};
-use embed::Unescaped;
-use needles::What;
+use cover::{SecretForm, SecretMark};
+use embed::InnerText;
+use needles::Hint;
 
 mod block;
 mod cover;
@@ -34,7 +34,7 @@ mod told;
 pub fn redact(id: &DocId, bytes: &mut Vec<u8>) -> usize {
     let mut count = 0;
     for _ in 0..MAX_ROUNDS {
-        let marks = find(bytes, Format::of(id, bytes), 0);
+        let marks = find(bytes, TextSyntax::of(id, bytes), 0);
         if marks.is_empty() {
             break;
         }
@@ -56,14 +56,14 @@ const MAX_READ: usize = 1 << 20;
 
 /// How a text is to be read where that makes a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum TextSyntax {
     Json,
     Yaml,
     /// Logs, statistics: lines for people.
     Text,
 }
 
-impl Format {
+impl TextSyntax {
     fn of(id: &DocId, bytes: &[u8]) -> Self {
         let is_text = |end: &str| id.as_str().ends_with(end);
         match id.shape() {
@@ -107,20 +107,20 @@ impl Format {
 }
 
 /// The search in one text.
-struct Finder<'a> {
+struct SecretFinder<'a> {
     text: &'a [u8],
-    format: Format,
+    format: TextSyntax,
     /// In how many strings the text stands.
     depth: usize,
-    marks: Vec<Mark>,
+    marks: Vec<SecretMark>,
     /// Names and values in YAML's block style, judged when the whole text was seen.
     block: Vec<usize>,
-    seen: Seen,
+    seen: SearchProgress,
 }
 
 /// What was looked at already, so that no text is gone through for every needle in it.
 #[derive(Default)]
-struct Seen {
+struct SearchProgress {
     /// The secret last found in running text: nothing more is looked for inside.
     last: Range<usize>,
     /// What was last looked at as the first part of a JWT.
@@ -130,9 +130,9 @@ struct Seen {
     /// The string last seen to hold no escapes.
     plain: Range<usize>,
     /// The place that was last found to be in a string or not, and where that opens.
-    quote: flow::Known,
+    quote: flow::KnownOpener,
     /// A place in the object last read, and where that object starts.
-    object: Option<flow::Known>,
+    object: Option<flow::KnownOpener>,
     /// The same for the mapping in YAML's block style last read.
     mapping: Option<(usize, usize)>,
     /// The last value that may tell what its mapping is.
@@ -141,9 +141,9 @@ struct Seen {
     spent: usize,
 }
 
-fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
-    let (marks, block, seen) = (Vec::new(), Vec::new(), Seen::default());
-    let mut finder = Finder {
+fn find(text: &[u8], format: TextSyntax, depth: usize) -> Vec<SecretMark> {
+    let (marks, block, seen) = (Vec::new(), Vec::new(), SearchProgress::default());
+    let mut finder = SecretFinder {
         text,
         format,
         depth,
@@ -161,26 +161,26 @@ fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
     finder.marks
 }
 
-impl<'a> Finder<'a> {
-    fn hit(&mut self, what: What, at: Range<usize>) {
+impl<'a> SecretFinder<'a> {
+    fn hit(&mut self, what: Hint, at: Range<usize>) {
         if self.seen.last.contains(&at.start) || self.is_exhausted() {
             return;
         }
         match what {
-            What::Name => self.name(at),
-            What::Pem => self.mark(pem::block(self.text, at)),
-            What::Base64Pem => self.mark(Some(pem::base64(self.text, at))),
-            What::Jwt => self.jwt(at.start),
-            What::Bearer => self.mark(token::bearer(self.text, at)),
-            What::Basic => self.mark(token::basic(self.text, at.end)),
-            What::Prefix(shape) => self.mark(token::prefixed(self.text, at, shape)),
-            What::Curl => self.mark(hook::curl_login(self.text, at.end)),
-            What::Hook(hook) => self.mark(hook.secret(self.text, at)),
-            What::Dsn => self.mark(token::dsn_password(self.text, at.start)),
-            What::EscapedUrl if at.start >= self.seen.opened => {
+            Hint::Name => self.name(at),
+            Hint::Pem => self.mark(pem::block(self.text, at)),
+            Hint::Base64Pem => self.mark(Some(pem::base64(self.text, at))),
+            Hint::Jwt => self.jwt(at.start),
+            Hint::Bearer => self.mark(token::bearer(self.text, at)),
+            Hint::Basic => self.mark(token::basic(self.text, at.end)),
+            Hint::Prefix(shape) => self.mark(token::prefixed(self.text, at, shape)),
+            Hint::Curl => self.mark(hook::curl_login(self.text, at.end)),
+            Hint::Hook(hook) => self.mark(hook.secret(self.text, at)),
+            Hint::Dsn => self.mark(token::dsn_password(self.text, at.start)),
+            Hint::EscapedUrl if at.start >= self.seen.opened => {
                 self.open_string(&at);
             }
-            What::EscapedUrl => {}
+            Hint::EscapedUrl => {}
         }
     }
 
@@ -199,10 +199,10 @@ impl<'a> Finder<'a> {
         };
         self.seen.last = range.clone();
         self.marks.push(match self.format {
-            Format::Yaml => cover::in_yaml(self.text, range),
-            Format::Json | Format::Text => Mark {
+            TextSyntax::Yaml => cover::in_yaml(self.text, range),
+            TextSyntax::Json | TextSyntax::Text => SecretMark {
                 range,
-                form: Form::Text,
+                form: SecretForm::Text,
             },
         });
     }
@@ -217,7 +217,7 @@ impl<'a> Finder<'a> {
                 }
                 Some(_) => {}
                 None => {
-                    let mark = cover::of_scalar(self.text, span, self.format == Format::Json);
+                    let mark = cover::of_scalar(self.text, span, self.format == TextSyntax::Json);
                     self.marks.extend(
                         mark.filter(|mark| !cover::is_blank(&self.text[mark.range.clone()])),
                     );
@@ -228,7 +228,7 @@ impl<'a> Finder<'a> {
 
     /// The name of the YAML alias at a place.
     fn alias(&self, span: &Range<usize>) -> Option<&'a [u8]> {
-        if self.format == Format::Json {
+        if self.format == TextSyntax::Json {
             None
         } else {
             self.text.get(span.clone())?.strip_prefix(b"*")
@@ -241,9 +241,9 @@ impl<'a> Finder<'a> {
     fn can_afford(&mut self, object: Range<usize>) -> bool {
         self.seen.spent += object.len();
         if self.is_exhausted() {
-            self.marks.push(Mark {
+            self.marks.push(SecretMark {
                 range: object.start..self.text.len(),
-                form: Form::Text,
+                form: SecretForm::Text,
             });
         }
         !self.is_exhausted()
@@ -257,22 +257,22 @@ impl<'a> Finder<'a> {
     fn open(&mut self, inside: Range<usize>) {
         self.seen.opened = inside.end;
         if self.depth == MAX_DEPTH {
-            return self.marks.push(Mark {
+            return self.marks.push(SecretMark {
                 range: inside,
-                form: Form::Text,
+                form: SecretForm::Text,
             });
         }
-        let document = Unescaped::of(&self.text[inside.clone()]);
+        let document = InnerText::of(&self.text[inside.clone()]);
         let marks = find(
             &document.text,
-            Format::inside(&document.text),
+            TextSyntax::inside(&document.text),
             self.depth + 1,
         );
         self.marks
-            .extend(marks.into_iter().map(|Mark { range, form }| {
+            .extend(marks.into_iter().map(|SecretMark { range, form }| {
                 let range = inside.start + document.source(range.start)
                     ..inside.start + document.source(range.end);
-                Mark { range, form }
+                SecretMark { range, form }
             }));
     }
 }

@@ -6,7 +6,7 @@ use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_sim::rbac;
 use meshladder_sim::state;
-use meshladder_sim::trace::{End, Hop, Kind, Trace};
+use meshladder_sim::trace::{End, EndKind, Hop, Trace};
 use meshladder_sim::walk::{self, Call, Caller};
 use meshladder_sim::{MatchCandidate, Tri};
 
@@ -170,8 +170,10 @@ impl Reader<'_> {
 
     fn read(&self, end: &End, hop: Option<&Hop>) -> Decision {
         let verdict = match end.kind {
-            Kind::Denied | Kind::TlsMismatch | Kind::Reset | Kind::NoListener => Verdict::Deny,
-            Kind::Undecided => Verdict::Undecided,
+            EndKind::Denied | EndKind::TlsMismatch | EndKind::Reset | EndKind::NoListener => {
+                Verdict::Deny
+            }
+            EndKind::Undecided => Verdict::Undecided,
             _ => Verdict::Allow,
         };
         let allowed_by = || {
@@ -214,7 +216,7 @@ impl Reader<'_> {
 
 fn because(verdict: Verdict, end: &End, by: Option<&Rule>) -> String {
     match (verdict, end.kind) {
-        (Verdict::Allow, Kind::Forwarded) => super::policies::allowed(by),
+        (Verdict::Allow, EndKind::Forwarded) => super::policies::allowed(by),
         (Verdict::Allow, _) => format!("{}; {}", super::policies::allowed(by), end.because),
         (Verdict::Deny, _) if rbac::policy_in(&end.details).is_some() => {
             super::policies::denied(by)

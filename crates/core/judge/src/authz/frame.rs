@@ -1,6 +1,7 @@
 //! Rules as users know them: the object, and its lines in their own file.
 
 use super::objects::Objects;
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_mesh::Object;
 use meshladder_sim::rbac::PolicyName;
@@ -51,7 +52,7 @@ impl Rule {
     /// The rule behind a policy's name in a proxy; none when istiod did not make the name.
     pub(super) fn named(policy: &str, objects: Objects<'_>, snapshot: &Snapshot) -> Option<Self> {
         let name = PolicyName::parse(policy)?;
-        let kept = objects.find_policy("AuthorizationPolicy", name.namespace, name.name);
+        let kept = objects.find_policy(Kind::AuthorizationPolicy, name.namespace, name.name);
         let node = kept.and_then(|kept| kept.node.at(["spec", "rules"])?.items().get(name.rule));
         let action = kept.map(|kept| {
             kept.node

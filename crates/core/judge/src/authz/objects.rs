@@ -1,18 +1,19 @@
 //! The objects that authorization depends on.
 
 use crate::policy;
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Meta, Need, Snapshot};
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, MeshConfig, Object};
 use meshladder_text::tree::Node;
 
 /// What makes pods.
-const WORKLOADS: [&str; 5] = [
-    "Deployment",
-    "StatefulSet",
-    "DaemonSet",
-    "ReplicaSet",
-    "Job",
+const WORKLOADS: [Kind; 5] = [
+    Kind::Deployment,
+    Kind::StatefulSet,
+    Kind::DaemonSet,
+    Kind::ReplicaSet,
+    Kind::Job,
 ];
 
 /// See the module.
@@ -38,14 +39,14 @@ impl<'m> Objects<'m> {
     }
 
     pub(super) fn services(self) -> impl Iterator<Item = &'m Object> + use<'m> {
-        self.mesh.objects.of("Service", "")
+        self.mesh.objects.of_kind(Kind::Service).iter()
     }
 
     /// The Deployment, or its like, of that name.
     pub(super) fn workload(self, namespace: &str, name: &str) -> Option<&'m Object> {
         WORKLOADS
             .iter()
-            .find_map(|kind| self.mesh.objects.get(kind, namespace, name))
+            .find_map(|kind| self.mesh.objects.get(*kind, namespace, name))
     }
 
     /// The named ports of a pod.
@@ -53,29 +54,25 @@ impl<'m> Objects<'m> {
         named_ports(
             self.mesh
                 .objects
-                .get("Pod", namespace, name)
+                .get(Kind::Pod, namespace, name)
                 .and_then(Object::spec),
         )
     }
 
-    fn security(self, kind: &str) -> impl Iterator<Item = &'m Object> + use<'m> {
-        self.mesh
-            .objects
-            .of_kind(kind)
-            .iter()
-            .filter(|policy| policy.group == "security.istio.io")
+    fn security(self, kind: Kind) -> impl Iterator<Item = &'m Object> + use<'m> {
+        self.mesh.objects.of_kind(kind).iter()
     }
 
     /// What the evaluator takes.
     pub(super) fn policies(self) -> policy::PolicyObjects<'m> {
-        let of = |kind: &str| self.security(kind).map(|policy| &policy.node).collect();
+        let of = |kind: Kind| self.security(kind).map(|policy| &policy.node).collect();
         policy::PolicyObjects {
-            authorization_policies: of("AuthorizationPolicy"),
-            request_authentications: of("RequestAuthentication"),
+            authorization_policies: of(Kind::AuthorizationPolicy),
+            request_authentications: of(Kind::RequestAuthentication),
         }
     }
 
-    pub(super) fn find_policy(self, kind: &str, namespace: &str, name: &str) -> Option<&'m Object> {
+    pub(super) fn find_policy(self, kind: Kind, namespace: &str, name: &str) -> Option<&'m Object> {
         self.security(kind)
             .find(|policy| policy.id.namespace == namespace && policy.id.name == name)
     }
@@ -83,7 +80,7 @@ impl<'m> Objects<'m> {
     /// The kind of policies that could not be listed, and why: there may be more than we see.
     pub(super) fn missing(self, snapshot: &Snapshot) -> Option<String> {
         KINDS.iter().find_map(|kind| {
-            let need = Need::Objects(format!("{kind}.security.istio.io"));
+            let need = Need::Objects(*kind);
             let mut lacking = None;
             for source in snapshot.sources() {
                 match snapshot.coverage_in(source.0, &need) {
@@ -102,12 +99,7 @@ impl<'m> Objects<'m> {
 
     /// A folder of YAML is what its owner says it is, once it has a policy at all.
     fn are_given_files(self, (name, meta): (&str, Option<&Meta>)) -> bool {
-        let kinds = [
-            "AuthorizationPolicy",
-            "RequestAuthentication",
-            "PeerAuthentication",
-        ];
-        let mut policies = kinds.into_iter().flat_map(|kind| self.security(kind));
+        let mut policies = KINDS.into_iter().flat_map(|kind| self.security(kind));
         meta.is_some_and(|meta| meta.form == "files")
             && policies.any(|policy| policy.doc.split().0 == name)
     }
@@ -124,11 +116,11 @@ impl<'m> Objects<'m> {
                 .or_else(|| patch.spec_at(["selector", "matchLabels"]));
             wanted.is_none_or(|wanted| has_labels(wanted, Some(labels)))
         };
-        let patches = ["EnvoyFilter", "WasmPlugin"]
+        let patches = [Kind::EnvoyFilter, Kind::WasmPlugin]
             .into_iter()
             .flat_map(|kind| self.mesh.objects.of_kind(kind));
         let mut near = patches.filter(is_near).filter(selects);
-        near.find(|patch| patch.id.kind == "WasmPlugin" || adds_filters(&patch.node))
+        near.find(|patch| patch.id.is(Kind::WasmPlugin) || adds_filters(&patch.node))
     }
 
     /// What to bear in mind of policies that were given as files.
@@ -160,10 +152,10 @@ fn adds_filters(envoy_filter: &Node) -> bool {
     })
 }
 
-const KINDS: [&str; 3] = [
-    "authorizationpolicies",
-    "requestauthentications",
-    "peerauthentications",
+const KINDS: [Kind; 3] = [
+    Kind::AuthorizationPolicy,
+    Kind::RequestAuthentication,
+    Kind::PeerAuthentication,
 ];
 
 /// Name and number of the ports that a pod's containers declare.

@@ -21,6 +21,7 @@ use meshladder_sim::walk::{self, Call};
 use meshladder_sim::{DecisionRecord, Request};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
+use meshladder_text::tree::Value;
 
 pub(super) fn decide(
     checker: &Checker<'_>,
@@ -304,9 +305,13 @@ fn manager(normalization: &str) -> String {
         "DECODE_AND_MERGE_SLASHES" => (true, true, "UNESCAPE_AND_FORWARD"),
         _ => (true, false, "KEEP_UNCHANGED"),
     };
-    format!(
-        r#"{{"normalize_path":{normalize},"merge_slashes":{merge},"path_with_escaped_slashes_action":"{slashes}","use_remote_address":false}}"#
-    )
+    let manager = [
+        ("normalize_path", Value::Bool(normalize)),
+        ("merge_slashes", Value::Bool(merge)),
+        ("path_with_escaped_slashes_action", slashes.into()),
+        ("use_remote_address", Value::Bool(false)),
+    ];
+    Value::object(manager).to_json()
 }
 
 /// The client's address as the connection manager tells it to filters.

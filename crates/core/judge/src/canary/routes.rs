@@ -2,7 +2,8 @@
 //! those attached to a Gateway.
 
 use super::weights::{Label, Part, Split, normal};
-use meshladder_mesh::references::{GROUP, Reference, parents};
+use meshladder_capture::Kind;
+use meshladder_mesh::references::{Reference, parents};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
@@ -77,7 +78,8 @@ fn accepted(mesh: &Mesh) -> Vec<&Object> {
     };
     let mut found: Vec<&Object> = mesh
         .objects
-        .of("HTTPRoute", GROUP)
+        .of_kind(Kind::HttpRoute)
+        .iter()
         .filter(is_taken)
         .collect();
     found.sort_by_key(|route| (route.created(), &route.id));

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Facts, Section, count, few};
-use meshladder_capture::envoy::clusters::{self, Address, Clusters, Host};
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses, HostAddress, HostStatus};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Shape, Snapshot};
 use meshladder_mesh::PodFacts;
@@ -120,7 +120,7 @@ impl Symptom {
             let Ok(text) = clusters::as_json(&doc.text) else {
                 continue;
             };
-            let Ok(read) = Clusters::read(&text) else {
+            let Ok(read) = ClusterStatuses::read(&text) else {
                 continue;
             };
             seen.add(&proxy.to_string(), &read, hosts, only);
@@ -131,7 +131,7 @@ impl Symptom {
     fn add(
         &mut self,
         caller: &str,
-        read: &Clusters<'_>,
+        read: &ClusterStatuses<'_>,
         hosts: &[String],
         only: Option<&PodFacts>,
     ) {
@@ -160,14 +160,14 @@ impl Symptom {
 }
 
 /// `10.0.0.1:8080`; with HBONE the address stands in the endpoint's id.
-fn address_of(host: &Host<'_>) -> String {
+fn address_of(host: &HostStatus<'_>) -> String {
     match &host.address {
-        Address::Internal(_, id) => id.to_string(),
+        HostAddress::Internal(_, id) => id.to_string(),
         address => address.to_string(),
     }
 }
 
-fn ip_of(host: &Host<'_>) -> String {
+fn ip_of(host: &HostStatus<'_>) -> String {
     let address = address_of(host);
     let ip = address
         .rsplit_once(':')

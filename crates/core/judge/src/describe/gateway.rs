@@ -2,6 +2,7 @@
 
 use super::service::urls;
 use super::{Facts, Section, few};
+use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::servers;
 
@@ -64,9 +65,9 @@ fn credential(
     let namespace = pods
         .first()
         .map_or(gateway.id.namespace.as_str(), |pod| &pod.id.namespace);
-    match facts.mesh.objects.get("Secret", namespace, name) {
+    match facts.mesh.objects.get(Kind::Secret, namespace, name) {
         Some(secret) => section.object("credential", name, secret),
-        None if facts.mesh.objects.of_kind("Secret").is_empty() => {
+        None if facts.mesh.objects.of_kind(Kind::Secret).is_empty() => {
             section.add(
                 "credential",
                 format!("{name}: unknown, no Secret was read"),

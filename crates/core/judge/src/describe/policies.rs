@@ -2,6 +2,7 @@
 
 use super::virtual_service::plain;
 use super::{Facts, Section};
+use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::{Workload, selector};
@@ -41,27 +42,36 @@ pub(super) fn sections(facts: &Facts<'_>, pod: &Object) -> Vec<Section> {
     let workload = Workload::of(pod);
     let mut access = Section::new("Who may call");
     let mut other = Section::new("Other objects on its proxy");
-    for kind in ["AuthorizationPolicy", "RequestAuthentication"] {
+    for kind in [Kind::AuthorizationPolicy, Kind::RequestAuthentication] {
         for policy in facts.mesh.policies(kind, &workload) {
-            access.object(kind, action(policy), policy);
+            access.object(kind.singular(), action(policy), policy);
         }
         for (policy, label) in near(facts, kind, pod) {
-            access.object(format!("not: {kind}"), format!("it wants {label}"), policy);
+            access.object(
+                format!("not: {}", kind.singular()),
+                format!("it wants {label}"),
+                policy,
+            );
         }
     }
     if access.facts.is_empty() {
         access.add("", "everybody: no AuthorizationPolicy reaches it", None);
     }
-    for kind in ["EnvoyFilter", "Telemetry", "WasmPlugin", "ProxyConfig"] {
+    for kind in [
+        Kind::EnvoyFilter,
+        Kind::Telemetry,
+        Kind::WasmPlugin,
+        Kind::ProxyConfig,
+    ] {
         for object in facts.mesh.policies(kind, &workload) {
-            other.object(kind, "", object);
+            other.object(kind.singular(), "", object);
         }
     }
     vec![access, other]
 }
 
 fn action(policy: &Object) -> String {
-    if policy.id.kind != "AuthorizationPolicy" {
+    if !policy.id.is(Kind::AuthorizationPolicy) {
         let issuers = policy
             .spec_list("jwtRules")
             .iter()
@@ -120,7 +130,7 @@ fn rule(rule: &Node) -> String {
 
 /// Policies of the pod's namespace whose selector names a label that the pod has with another
 /// value, and no other miss.
-fn near<'m>(facts: &Facts<'m>, kind: &str, pod: &Object) -> Vec<(&'m Object, String)> {
+fn near<'m>(facts: &Facts<'m>, kind: Kind, pod: &Object) -> Vec<(&'m Object, String)> {
     let misses = |policy: &'m Object| {
         let wanted = selector(policy.spec())?.members();
         let differs = wanted

@@ -3,6 +3,7 @@
 use super::pod::why;
 use super::virtual_service::{self, plain};
 use super::{Facts, Section, callers, count, few};
+use meshladder_capture::Kind;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::{Protocol, ports};
 use meshladder_mesh::traffic::{destinations, hosts};
@@ -226,7 +227,7 @@ fn rule_in_words(rule: &Object) -> String {
 pub(super) fn exposed(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
     let host = host(facts, service);
     let mut section = Section::new("Exposed at gateways");
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         let pods = facts.mesh.gateway_pods(gateway);
         for server in servers(gateway) {
             for bound in facts.mesh.bound(

@@ -1,5 +1,6 @@
 use super::*;
 use crate::ladder::{Question, Scope, climb};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Builder, DocId};
 
 const OBJECTS: &str = "
@@ -223,12 +224,12 @@ fn the_proxies_to_ask_are_those_that_a_thing_is_about() {
         ("VirtualService", "cart"),
     ] {
         let pods = concerned(&mesh, &ObjectRef::new(kind, "shop", name));
-        assert_eq!(pods, [ObjectRef::new("Pod", "shop", "cart-1")], "{kind}");
+        assert_eq!(pods, [ObjectRef::of(Kind::Pod, "shop", "cart-1")], "{kind}");
     }
     assert_eq!(
         concerned(
             &mesh,
-            &ObjectRef::new("AuthorizationPolicy", "shop", "typo")
+            &ObjectRef::of(Kind::AuthorizationPolicy, "shop", "typo")
         ),
         []
     );

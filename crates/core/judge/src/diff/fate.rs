@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use meshladder_capture::Kind;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_sim::request::Claims;
@@ -72,7 +73,7 @@ pub(super) fn changes(a: &Capture<'_>, b: &Capture<'_>) -> Vec<Fate> {
 
 /// The ports of all Services, each with what is spoken there.
 fn urls(capture: &Capture<'_>) -> BTreeSet<String> {
-    let services = capture.mesh.objects.of("Service", "");
+    let services = capture.mesh.objects.of_kind(Kind::Service).iter();
     let ports = services.flat_map(|service| ports(service).map(move |port| (service, port)));
     let url = |(service, port): (&Object, ServicePort<'_>)| {
         let scheme = match port.protocol {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Resource, Section};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_mesh::ObjectRef;
@@ -280,7 +281,7 @@ pub(super) fn makers(section: Section, name: &str, node: &Node) -> Vec<ObjectRef
     if section == Section::Listeners {
         let policy = |text: &String| {
             let (namespace, name) = text.strip_prefix("AuthorizationPolicy ")?.split_once('/')?;
-            Some(ObjectRef::new("AuthorizationPolicy", namespace, name))
+            Some(ObjectRef::of(Kind::AuthorizationPolicy, namespace, name))
         };
         objects.extend(policies(node).iter().filter_map(policy));
     }
@@ -297,7 +298,7 @@ pub(super) fn makers(section: Section, name: &str, node: &Node) -> Vec<ObjectRef
 fn service(host: &str) -> Option<ObjectRef> {
     let mut labels = host.split('.');
     let (name, namespace) = (labels.next()?, labels.next()?);
-    (labels.next() == Some("svc")).then(|| ObjectRef::new("Service", namespace, name))
+    (labels.next() == Some("svc")).then(|| ObjectRef::of(Kind::Service, namespace, name))
 }
 
 /// Every `metadata.filter_metadata.istio.config` inside.

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use meshladder_capture::envoy::logging::{Level, Levels};
+use meshladder_capture::Kind;
+use meshladder_capture::envoy::logging::{ComponentLevel, LogLevels};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
 use meshladder_mesh::host::covers;
@@ -109,7 +110,7 @@ impl<'s> Capture<'s> {
         let mut proxies: BTreeMap<ObjectRef, Vec<_>> = BTreeMap::new();
         for (proxy, doc) in snapshot.proxies_with(Shape::ConfigDump) {
             let pod = mesh.pod(&proxy.namespace, &proxy.pod);
-            let own = || ObjectRef::new("Pod", &proxy.namespace, &proxy.pod);
+            let own = || ObjectRef::of(Kind::Pod, &proxy.namespace, &proxy.pod);
             proxies
                 .entry(pod.map_or_else(own, PodFacts::workload))
                 .or_default()
@@ -148,7 +149,7 @@ fn blame(change: &mut Change, changed: &BTreeSet<ObjectRef>, b: &Capture<'_>, pr
         change.objects = own;
         return;
     }
-    let pod = ObjectRef::new("Pod", &proxy.namespace, &proxy.pod);
+    let pod = ObjectRef::of(Kind::Pod, &proxy.namespace, &proxy.pod);
     let mut able = changed.iter().filter(|object| b.mesh.reaches(object, &pod));
     if let (Some(only), None) = (able.next(), able.next()) {
         change.objects = vec![only.clone()];
@@ -194,14 +195,15 @@ fn log_levels(
             .find(|(other, _)| other == proxy)?;
         Some((
             id.clone(),
-            Levels::parse(&capture.snapshot.open(id).ok()?.text)?.0,
+            LogLevels::parse(&capture.snapshot.open(id).ok()?.text)?.0,
         ))
     };
     let (Some((doc_a, left)), Some((doc_b, right))) = (read(a, old), read(b, new)) else {
         return;
     };
-    let differs =
-        |(name, level): &(&String, &Level)| right.get(*name).is_some_and(|other| other != *level);
+    let differs = |(name, level): &(&String, &ComponentLevel)| {
+        right.get(*name).is_some_and(|other| other != *level)
+    };
     let edits: Vec<Edit> = left
         .iter()
         .filter(differs)
@@ -223,7 +225,7 @@ fn log_levels(
     });
 }
 
-fn level_edit(name: &str, old: Level, new: Level) -> Edit {
+fn level_edit(name: &str, old: ComponentLevel, new: ComponentLevel) -> Edit {
     let (old, new) = (Some(old.to_string()), Some(new.to_string()));
     Edit {
         what: What::Changed,

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_mesh::services::is_ready;
-use meshladder_mesh::{Mesh, Object, ObjectRef, reads};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Node, Value};
 
@@ -74,26 +75,33 @@ pub(super) fn compare(
         match (left.get(*id), right.get(*id)) {
             (Some(old), Some(new)) => changes.extend(both(old, new, a, b, noise)),
             (Some(old), None) => changes.extend(
-                b.knows(&old.id.kind, "B", unknown)
+                b.knows(need(old), "B", unknown)
                     .then(|| alone(What::Removed, old)),
             ),
             (None, Some(new)) => changes.extend(
-                a.knows(&new.id.kind, "A", unknown)
+                a.knows(need(new), "A", unknown)
                     .then(|| alone(What::Added, new)),
             ),
             (None, None) => {}
         }
     }
-    if a.knows("Pod", "A", unknown) && b.knows("Pod", "B", unknown) {
+    if a.knows(Kind::Pod.into(), "A", unknown) && b.knows(Kind::Pod.into(), "B", unknown) {
         changes.extend(pods(a, b));
     }
     (changes, ids.len())
 }
 
+/// The objects that it is one of: a kind that is not in the table stands where its file says.
+fn need(object: &Object) -> Need {
+    let (_, path) = object.doc.split();
+    object
+        .kind()
+        .map_or_else(|| Need::of_path(path), Need::Objects)
+}
+
 impl Side<'_> {
     /// Whether an object that is not here does not exist: what could not be read is noted instead.
-    fn knows(&self, kind: &str, side: &str, unknown: &mut BTreeSet<String>) -> bool {
-        let need = Need::of_path(&reads::path(kind));
+    fn knows(&self, need: Need, side: &str, unknown: &mut BTreeSet<String>) -> bool {
         let coverage = self.snapshot.coverage(&need);
         let is_bundle = self
             .snapshot
@@ -310,7 +318,7 @@ fn counts(mesh: &Mesh) -> BTreeMap<ObjectRef, Counts> {
         .iter()
         .filter(|pod| !pod.owner.starts_with("Job/"))
     {
-        let stored = mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        let stored = mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
         let count = counts.entry(pod.workload()).or_default();
         count.all += 1;
         count.ready += usize::from(stored.is_some_and(is_ready));

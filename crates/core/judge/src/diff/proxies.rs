@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_capture::snapshot::DocId;
-use meshladder_text::json::{Fault, Raw};
+use meshladder_text::json::{Raw, TextFault};
 use meshladder_text::tree::Node;
 
 use super::names::Names;
@@ -98,7 +98,7 @@ pub fn proxies(a: &Side<'_>, b: &Side<'_>) -> Result<Diff, String> {
 }
 
 fn open<'d>(side: &Side<'d>) -> Result<Open<'d>, String> {
-    let wrong = |fault: Fault| format!("{}: {}", side.name, fault.what);
+    let wrong = |fault: TextFault| format!("{}: {}", side.name, fault.what);
     let dump = Dump::index(side.text, &SECTIONS).map_err(wrong)?;
     let mut names = Names::of_proxy(&dump).with(&side.names);
     if !side.is_same_mesh {
@@ -252,12 +252,12 @@ impl<'d> Open<'d> {
         let (mut found, mut aside) = (Vec::new(), Vec::new());
         for resource in self.dump.of(section) {
             match resource.state {
-                State::Draining => aside.push(("listeners on their way out", resource)),
+                ResourceState::Draining => aside.push(("listeners on their way out", resource)),
                 _ if section == Section::Endpoints && self.is_made_by_traffic(&resource.name) => {
                     aside.push(("endpoints that traffic makes", resource));
                 }
                 // Inline route configurations stand in their listeners too.
-                State::Static if self.is_dynamic_only || section == Section::Routes => {}
+                ResourceState::Static if self.is_dynamic_only || section == Section::Routes => {}
                 _ => found.push(resource),
             }
         }

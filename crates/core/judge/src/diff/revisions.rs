@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Document, ProxyRef, Shape, Snapshot};
 use meshladder_mesh::injection::REVISION;
 use meshladder_mesh::{Mesh, Object, ObjectRef, PodFacts};
@@ -60,7 +61,7 @@ pub fn pair_revisions(
         .iter()
         .filter(|pod| pod.has_proxy && pod.running && has(pod))
     {
-        let Some(stored) = mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        let Some(stored) = mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
         let of = by_revision

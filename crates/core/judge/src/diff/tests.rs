@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use super::*;
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Builder, Snapshot};
 use meshladder_mesh::Mesh;
 
@@ -69,7 +70,7 @@ fn a_change_of_weights_is_said_in_words_and_blamed_on_its_object() {
     assert_eq!(change.means.as_deref(), Some(means));
     assert_eq!(
         change.objects,
-        [ObjectRef::new("VirtualService", "shop", "catalog")]
+        [ObjectRef::of(Kind::VirtualService, "shop", "catalog")]
     );
     assert_eq!(change.edits.len(), 2);
 }
@@ -221,8 +222,8 @@ fn revisions_are_compared_by_workloads_that_have_both() {
     ];
     let (snapshot, mesh) = mesh_of(&pods, true);
     let (diff, pairs) = revisions(&snapshot, &mesh, ("old", "new")).expect("both have proxies");
-    let pod = |name: &str| ObjectRef::new("Pod", "shop", name);
-    let workload = Some(ObjectRef::new("StatefulSet", "shop", "cart"));
+    let pod = |name: &str| ObjectRef::of(Kind::Pod, "shop", name);
+    let workload = Some(ObjectRef::of(Kind::StatefulSet, "shop", "cart"));
     assert_eq!(
         pairs,
         [Pair {

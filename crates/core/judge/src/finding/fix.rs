@@ -1,8 +1,9 @@
 //! Repairs.
 
-pub use meshladder_mesh::{Change, Patch};
+pub use meshladder_mesh::{Change, Op, Patch};
 
 use meshladder_mesh::ObjectRef;
+use meshladder_text::tree::Value;
 
 /// A repair, as text for a person; with the change of objects it stands for, when it is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,26 +94,25 @@ impl Fix {
         }
     }
 
-    /// A merge patch, as JSON text.
-    pub fn merge(object: &ObjectRef, patch: impl Into<String>) -> Self {
-        let patch = patch.into();
+    /// A merge patch: what the object is to say, and `null` for what it is to say no longer.
+    pub fn merge(object: &ObjectRef, patch: Value) -> Self {
         let text = format!(
             "kubectl patch {} --type merge -p {}",
             target(object),
-            quoted(&patch)
+            quoted(&patch.to_json())
         );
         Self::change(Risk::Reversible, text, object, Patch::Merge(patch))
     }
 
-    /// A JSON patch: a list of operations, as JSON text.
-    pub fn json_patch(object: &ObjectRef, patch: impl Into<String>) -> Self {
-        let patch = patch.into();
+    /// A JSON patch: operations at places of the object, one after the other.
+    pub fn patch(object: &ObjectRef, ops: impl Into<Vec<Op>>) -> Self {
+        let ops = ops.into();
         let text = format!(
             "kubectl patch {} --type json -p {}",
             target(object),
-            quoted(&patch)
+            quoted(&Patch::json_text(&ops))
         );
-        Self::change(Risk::Reversible, text, object, Patch::Json(patch))
+        Self::change(Risk::Reversible, text, object, Patch::Json(ops))
     }
 
     /// Deletes the object.
@@ -180,6 +180,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meshladder_capture::Kind;
 
     #[test]
     fn commands_name_the_object_as_kubectl_takes_it() {
@@ -201,17 +202,15 @@ mod tests {
 
     #[test]
     fn a_quote_in_a_patch_does_not_end_the_word() {
-        let fix = Fix::merge(
-            &ObjectRef::new("Service", "shop", "cart"),
-            r#"{"a":"it's"}"#,
-        );
+        let patch = Value::object([("a", "it's")]);
+        let fix = Fix::merge(&ObjectRef::of(Kind::Service, "shop", "cart"), patch.clone());
         assert_eq!(
             fix.text,
             r#"kubectl patch service cart -n shop --type merge -p '{"a":"it'\''s"}'"#
         );
         assert_eq!(
             fix.change.expect("it changes an object").patch,
-            Patch::Merge(r#"{"a":"it's"}"#.to_owned())
+            Patch::Merge(patch)
         );
     }
 }

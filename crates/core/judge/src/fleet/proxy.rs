@@ -1,6 +1,6 @@
 //! One proxy with its documents open, and what is kept of it when they are closed again.
 
-use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Snapshot};
 use meshladder_mesh::PodFacts;
 
@@ -119,17 +119,18 @@ impl<'d> Proxy<'d> {
                 .map(|((value, line), doc)| (value == 1, doc, line)),
             rejected: self.rejected(),
             trouble: self.trouble(),
-            has_routes: self
-                .dump
-                .as_ref()
-                .map(|dump| dump.of(Section::Routes).any(|r| r.state == State::Active)),
+            has_routes: self.dump.as_ref().map(|dump| {
+                dump.of(Section::Routes)
+                    .any(|r| r.state == ResourceState::Active)
+            }),
             inbound: self.inbound(),
         }
     }
 
     fn inbound(&self) -> Option<(String, DocId, usize)> {
         let (dump, doc) = (self.dump.as_ref()?, self.docs.config_dump.as_ref()?);
-        let active = |r: &&Resource<'_>| r.name == "virtualInbound" && r.state == State::Active;
+        let active =
+            |r: &&Resource<'_>| r.name == "virtualInbound" && r.state == ResourceState::Active;
         let listener = dump.of(Section::Listeners).find(active)?;
         Some((
             listener.last_updated.to_string(),

@@ -1,10 +1,11 @@
 //! `analyze`: the rules that judge what objects say, whether traffic meets it or not.
 
-use super::{Choice, Ran, Scope, coverage, lacking, missing, run, rung_outcome, verify};
+use super::{Choice, Ran, Scope, choice, coverage, lacking, missing, run, rung_outcome, verify};
 use crate::finding::{Finding, Rung, Severity};
 use crate::fleet::Fleet;
-use crate::report::{self, Report, Verdict};
-use crate::rules::{self, Facts, Rule};
+use crate::report::{self, Report, Topic, Verdict};
+use crate::rules::{self, Facts, Lens, Rule};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
@@ -60,7 +61,9 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
         faults: &faults,
     };
     let rules: Vec<&'static Rule> = chosen(analysis).collect();
-    let ran = parallel::each(&rules, analysis.threads, |rule| run(rule, &facts, None));
+    let ran = parallel::each(&rules, analysis.threads, |rule| {
+        run(rule, &facts, Lens::Objects)
+    });
     let mut ran: Vec<Ran> = ran.into_iter().flatten().collect();
     let mut findings: Vec<Finding> = ran
         .iter_mut()
@@ -70,9 +73,9 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
     verify::together(&mut findings, &facts);
-    let coverage = coverage(rules.into_iter(), snapshot);
+    let coverage = coverage(rules.into_iter(), Lens::Objects, snapshot);
     Report {
-        question: "{\"objects\":true}".to_owned(),
+        question: Topic::Objects,
         about: "the objects".to_owned(),
         taken_at: snapshot.taken_at(),
         verdict: if findings.iter().any(Finding::is_loud) {
@@ -97,41 +100,39 @@ pub fn skipped(
     analysis: &Analysis,
 ) -> Vec<(&'static Rule, Need, Coverage)> {
     let lacks = |rule: &'static Rule| {
-        lacking(rule, snapshot, mesh).map(|(need, coverage)| (rule, need, coverage))
+        lacking(rule, Lens::Objects, snapshot, mesh).map(|(need, coverage)| (rule, need, coverage))
     };
     chosen(analysis).filter_map(lacks).collect()
 }
 
-/// Rules of the ladder judge by the traffic that meets an object, so none of them is run here.
+/// Rules that judge by traffic alone are not run here.
 pub fn chosen(analysis: &Analysis) -> impl Iterator<Item = &'static Rule> {
     rules::all().filter(|rule| rule.is_of_objects() && analysis.choice.has(rule))
 }
 
 /// What runs in a cluster, or a cluster makes itself: directories of configuration leave it out.
-const RUNNING: [&str; 9] = [
-    "k8s/pods.json",
-    "k8s/services.json",
-    "k8s/namespaces.json",
-    "k8s/nodes.json",
-    "k8s/secrets.json",
-    "k8s/serviceaccounts.json",
-    "k8s/deployments.apps.json",
-    "k8s/endpointslices.discovery.k8s.io.json",
-    "k8s/gatewayclasses.gateway.networking.k8s.io.json",
+const RUNNING: [Kind; 9] = [
+    Kind::Pod,
+    Kind::Service,
+    Kind::Namespace,
+    Kind::Node,
+    Kind::Secret,
+    Kind::ServiceAccount,
+    Kind::Deployment,
+    Kind::EndpointSlice,
+    Kind::GatewayClass,
 ];
 
 /// Objects in files are judged as if they were all there is. But files that hold nothing that runs
 /// say nothing about what does; a Gateway is then for the ingress gateway that is assumed.
-pub(super) fn is_not_in_files(rule: &Rule, path: &str, mesh: &Mesh) -> bool {
-    let is_assumed = rule
-        .needs
-        .contains(&"k8s/gateways.networking.istio.io.json")
-        && ["k8s/pods.json", "k8s/services.json"].contains(&path);
+pub(super) fn is_not_in_files(rule: &Rule, kind: Kind, mesh: &Mesh) -> bool {
+    let is_assumed = rule.needs(Lens::Objects).kinds().contains(&Kind::Gateway)
+        && [Kind::Pod, Kind::Service].contains(&kind);
     let has_clusters = !mesh.clusters.is_empty();
-    RUNNING.contains(&path)
+    RUNNING.contains(&kind)
         && !is_assumed
         && !has_clusters
-        && !RUNNING.iter().any(|path| mesh.objects.has_any_at(path))
+        && !RUNNING.iter().any(|kind| mesh.objects.has_any(*kind))
 }
 
 /// istioctl's order: level, code, kind, name, namespace, text.
@@ -141,7 +142,7 @@ fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) 
         namespace,
         name,
     } = &finding.subject;
-    let code = rules::shown_code(finding.code);
+    let code = rules::shown_code(finding);
     (
         finding.severity,
         code,
@@ -155,7 +156,7 @@ fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) 
 impl Analysis {
     fn tells(&self, finding: &Finding, mesh: &Mesh) -> bool {
         let subject = &finding.subject;
-        let namespace = if subject.kind == "Namespace" {
+        let namespace = if subject.is(Kind::Namespace) {
             &subject.name
         } else {
             &subject.namespace
@@ -167,6 +168,7 @@ impl Analysis {
         // What was only assumed cannot be changed, and is in no file.
         let is_assumed = mesh.objects.find(subject).is_some_and(Object::is_assumed);
         finding.severity <= self.least
+            && self.choice.tells(finding)
             && is_asked
             && !is_assumed
             && !IGNORED.contains(&namespace.as_str())
@@ -190,11 +192,9 @@ fn is_suppressed(finding: &Finding, mesh: &Mesh) -> bool {
         .any(|code| code == "*" || is_coded(finding, code))
 }
 
-/// Ours, or another tool's code for the same.
+/// Ours, one that was given up for it, or another tool's code for the same.
 fn is_coded(finding: &Finding, code: &str) -> bool {
-    let is = |own: &str| own.eq_ignore_ascii_case(code);
-    is(finding.code)
-        || rules::named(finding.code).is_some_and(|rule| rule.aka.iter().any(|aka| is(aka)))
+    choice::codes(finding).any(|own| own.eq_ignore_ascii_case(code))
 }
 
 fn covers(pattern: &str, object: &ObjectRef) -> bool {
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_anything_in_an_object() {
-        let object = ObjectRef::new("VirtualService", "shop", "catalog");
+        let object = ObjectRef::of(Kind::VirtualService, "shop", "catalog");
         for (pattern, holds) in [
             ("VirtualService shop/catalog", true),
             ("*", true),

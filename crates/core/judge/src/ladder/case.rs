@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::logs;
 use crate::rules::{Case, Facts, Symptom};
-use meshladder_capture::access_log::{self, Format, Formats, Line};
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::{self, AccessLine, FormatList, LogFormat};
 use meshladder_capture::snapshot::{Coverage, DocId, Need};
 use meshladder_mesh::{Mesh, PodFacts, ServiceFacts};
-use meshladder_sim::trace::{Branch, Kind, Trace};
+use meshladder_sim::trace::{Branch, EndKind, Trace};
 use meshladder_sim::walk::{Call, Caller, Scheme};
 
 /// A request with both its ends and what they logged.
@@ -64,12 +65,12 @@ pub(super) fn build<'a>(
 
 /// Whom the request may reach, and what may keep it from there: without these no walk is known to
 /// end well.
-const WAY: [&str; 5] = [
-    "pods",
-    "services",
-    "namespaces",
-    "endpointslices.discovery.k8s.io",
-    "networkpolicies.networking.k8s.io",
+const WAY: [Kind; 5] = [
+    Kind::Pod,
+    Kind::Service,
+    Kind::Namespace,
+    Kind::EndpointSlice,
+    Kind::NetworkPolicy,
 ];
 
 /// Whether a fact that could not be read may be why the request went as it did: any, after a
@@ -79,7 +80,7 @@ pub(super) fn wants(case: &Case<'_>, need: &Need, coverage: &Coverage) -> bool {
     let (Need::Objects(kind), Coverage::Denied(_)) = (need, coverage) else {
         return bad_end(case).is_some();
     };
-    bad_end(case).is_some() || case.seen.is_some() || WAY.contains(&kind.as_str())
+    bad_end(case).is_some() || case.seen.is_some() || WAY.contains(kind)
 }
 
 /// The failure that was seen, or else that the walk comes to; none when all went well.
@@ -87,7 +88,7 @@ pub(super) fn bad_end(case: &Case<'_>) -> Option<Symptom> {
     if let Some(seen) = case.seen {
         return (!seen.is_success()).then(|| seen.clone());
     }
-    let fails = |branch: &&Branch| branch.end.kind != Kind::Forwarded && branch.end.code >= 400;
+    let fails = |branch: &&Branch| branch.end.kind != EndKind::Forwarded && branch.end.code >= 400;
     let end = &case.trace.branches.first().filter(fails)?.end;
     Some(Symptom {
         code: end.code,
@@ -156,9 +157,9 @@ fn log_of(
     facts: &Facts<'_>,
     pod: &str,
     call: &Call,
-    of_mesh: &[Format],
+    of_mesh: &[LogFormat],
     ids: &BTreeSet<String>,
-) -> Vec<Line> {
+) -> Vec<AccessLine> {
     let Ok(doc) = facts
         .snapshot
         .open(&DocId::new(format!("logs/{pod}/istio-proxy.log")))
@@ -170,14 +171,14 @@ fn log_of(
         .split_once('/')
         .map_or_else(Vec::new, |own| logs::of_proxies(facts.snapshot, &[own]).0);
     formats.extend(of_mesh.iter().cloned());
-    let formats = Formats::new(formats);
+    let formats = FormatList::new(formats);
     access_log::lines_in(&doc, &formats)
         .filter(|line| fits(line, call) || ids.contains(&line.request_id))
         .collect()
 }
 
 /// Whether a logged request is of the kind that was asked about.
-fn fits(line: &Line, call: &Call) -> bool {
+fn fits(line: &AccessLine, call: &Call) -> bool {
     let host = |authority: &str| {
         authority
             .rsplit_once(':')

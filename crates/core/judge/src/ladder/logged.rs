@@ -7,7 +7,8 @@ use super::{Question, Scope, climb_along};
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::report::Verdict;
 use crate::rules::{Facts, Symptom};
-use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_mesh::{Mesh, ObjectRef, PodFacts};
@@ -28,7 +29,7 @@ const RECENT_SECONDS: i64 = 600;
 struct Failure {
     call: Call,
     seen: Symptom,
-    line: Line,
+    line: AccessLine,
     /// The pod whose proxy tells it.
     pod: ObjectRef,
     /// Whether the workload that was asked about made the request.
@@ -100,7 +101,7 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
 fn bears(finding: &Finding, scope: &Scope) -> bool {
     match scope {
         Scope::Mesh | Scope::Namespace(_) => !["ML0901", "ML0902"].contains(&finding.code),
-        Scope::Object(object) => object.kind == "Service" || finding.subject == *object,
+        Scope::Object(object) => object.is(Kind::Service) || finding.subject == *object,
         _ => true,
     }
 }
@@ -114,7 +115,7 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     );
     let is_mishap = finding.code == "ML0908" && is_of_mesh;
     if finding.rung == Rung::Authorization && !is_mishap {
-        let pods = finding.hits.iter().filter(|hit| hit.kind == "Pod");
+        let pods = finding.hits.iter().filter(|hit| hit.is(Kind::Pod));
         let admits =
             failure.is_own_call || pods.chain([&failure.pod]).any(|pod| admits(facts, pod));
         finding.severity(if admits {
@@ -164,7 +165,7 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
 /// Every application fails some request: of a whole mesh it is an alarm only where nothing that is
 /// called there goes well.
 fn serves_others(facts: &Facts<'_>, failure: &Failure) -> bool {
-    let of_cluster = |line: &Line| line.cluster == failure.line.cluster;
+    let of_cluster = |line: &AccessLine| line.cluster == failure.line.cluster;
     recent(facts.snapshot, &failure.pod)
         .iter()
         .any(|line| of_cluster(line) && !is_failure(line))
@@ -233,13 +234,13 @@ fn concerned(
         Scope::Workload { pods, .. } => {
             let own: Vec<ObjectRef> = pods
                 .iter()
-                .filter(|pod| pod.kind == "Pod")
+                .filter(|pod| pod.is(Kind::Pod))
                 .cloned()
                 .collect();
             let hosts = hosts(facts.mesh, &own);
             (Some(own), hosts)
         }
-        Scope::Object(object) if object.kind == "Service" => {
+        Scope::Object(object) if object.is(Kind::Service) => {
             let service = facts.mesh.service(&object.namespace, &object.name);
             let pods = service
                 .map(|service| facts.mesh.selected_pods(service))
@@ -310,10 +311,10 @@ fn hosts_in(mesh: &Mesh, namespace: &str) -> BTreeSet<String> {
 
 /// The last failure of each kind of request that still fails: the last one did, or every fourth of
 /// late.
-fn failed(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
+fn failed(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<AccessLine> {
     const LATE: usize = 20;
     const FEWEST: usize = 3;
-    let mut by_kind: BTreeMap<(String, String, String, String), Vec<Line>> = BTreeMap::new();
+    let mut by_kind: BTreeMap<(String, String, String, String), Vec<AccessLine>> = BTreeMap::new();
     for line in recent(snapshot, pod) {
         let key = (
             line.cluster.clone(),
@@ -334,15 +335,15 @@ fn failed(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
 }
 
 /// The requests that a proxy logged lately.
-fn recent(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
-    let is_told = |line: &Line| {
+fn recent(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<AccessLine> {
+    let is_told = |line: &AccessLine| {
         !line.method.is_empty() || (is_tcp(line) && line.cluster.starts_with("outbound|"))
     };
     late(snapshot, pod).into_iter().filter(is_told).collect()
 }
 
 /// All that a proxy logged lately, connections too.
-fn late(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
+fn late(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<AccessLine> {
     let id = DocId::new(format!(
         "logs/{}/{}/istio-proxy.log",
         pod.namespace, pod.name
@@ -351,7 +352,7 @@ fn late(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
         return Vec::new();
     };
     let now = snapshot.taken_at();
-    let is_recent = |line: &Line| {
+    let is_recent = |line: &AccessLine| {
         let start = Time::parse(&line.start);
         now.zip(start)
             .is_none_or(|(now, start)| now.seconds_since(start) < RECENT_SECONDS)
@@ -360,18 +361,18 @@ fn late(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
 }
 
 /// A connection of which no request is seen.
-fn is_tcp(line: &Line) -> bool {
+fn is_tcp(line: &AccessLine) -> bool {
     line.method.is_empty() && line.protocol.is_empty()
 }
 
-fn is_inbound(line: &Line) -> bool {
+fn is_inbound(line: &AccessLine) -> bool {
     line.cluster.starts_with("inbound|")
         || (line.cluster.is_empty() && !line.server_name.is_empty())
 }
 
 /// An application may well answer 404, and a client may well give up. A proxy answers gRPC with 200
 /// whatever happened: then the flag tells.
-fn is_failure(line: &Line) -> bool {
+fn is_failure(line: &AccessLine) -> bool {
     const OF_PROXY: [&str; 7] = ["UH", "UF", "UO", "NR", "NC", "UC", "UT"];
     let is_flagged = OF_PROXY.iter().any(|flag| line.has(flag));
     if is_tcp(line) {
@@ -387,7 +388,7 @@ fn is_failure(line: &Line) -> bool {
 
 /// The question that a line answers, and what was seen: a caller sees of the server's proxy only
 /// the status.
-fn case(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Call, Symptom)> {
+fn case(mesh: &Mesh, pod: &ObjectRef, line: &AccessLine) -> Option<(Call, Symptom)> {
     let inbound = is_inbound(line);
     let of_cluster = || {
         ClusterName::parse(&line.cluster).map(|name| format!("tcp://{}:{}", name.host, name.port))
@@ -436,7 +437,7 @@ fn case(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Call, Symptom)> {
 }
 
 /// The pod that called.
-fn caller<'m>(mesh: &'m Mesh, line: &Line) -> Option<&'m PodFacts> {
+fn caller<'m>(mesh: &'m Mesh, line: &AccessLine) -> Option<&'m PodFacts> {
     let (address, _) = line.remote.rsplit_once(':')?;
     mesh.pod_at(address.trim_matches(['[', ']']).parse().ok()?)
 }

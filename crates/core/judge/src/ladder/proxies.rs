@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Scope;
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{ProxyRef, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_sim::trace::Trace;
@@ -36,8 +37,7 @@ pub fn on_path(snapshot: &Snapshot, mesh: &Mesh, call: &Call) -> BTreeSet<(Strin
     if call.from == Caller::Outside {
         let gateways = mesh
             .objects
-            .of_kind("Gateway")
-            .iter()
+            .called(Kind::Gateway.singular())
             .flat_map(|gateway| mesh.gateway_pods(gateway));
         found.extend(gateways.map(|pod| (pod.id.namespace.to_string(), pod.id.name.to_string())));
     }

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Finding, Rung, Severity};
+use crate::report::Topic;
 use crate::rules::{Case, Check, Facts, Symptom, named};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Need;
 use meshladder_mesh::services::is_ready;
 use meshladder_mesh::traffic::destinations;
-use meshladder_mesh::{ObjectRef, PodFacts, path_of_kind};
+use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::walk::Call;
-use meshladder_text::json::escape;
 
 /// What a climb is about.
 #[derive(Debug)]
@@ -31,27 +33,17 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// As JSON v1 repeats it.
-    pub(super) fn to_json(&self, seen: Option<&Symptom>) -> String {
+    /// As the report repeats it.
+    pub(super) fn topic(&self, seen: Option<&Symptom>) -> Topic {
         match self {
-            Self::Mesh => "{\"mesh\":true}".to_owned(),
-            Self::Namespace(namespace) => format!("{{\"namespace\":{}}}", escape(namespace)),
-            Self::Workload { object, .. } => format!("{{\"workload\":{}}}", escape(&path(object))),
-            Self::Object(object) => format!("{{\"object\":{}}}", escape(&path(object))),
-            Self::Request(call) => {
-                let json = call.to_json();
-                let Some(seen) = seen else { return json };
-                let details = seen.details.as_deref().map_or("null".to_owned(), escape);
-                let flags = escape(&seen.flags.join(","));
-                let seen = format!(
-                    "{{\"code\":{},\"flags\":{flags},\"details\":{details}}}",
-                    seen.code
-                );
-                format!(
-                    "{},\"seen\":{seen}}}",
-                    json.strip_suffix('}').unwrap_or(&json)
-                )
-            }
+            Self::Mesh => Topic::Mesh,
+            Self::Namespace(namespace) => Topic::Namespace(namespace.clone()),
+            Self::Workload { object, .. } => Topic::Workload(object.clone()),
+            Self::Object(object) => Topic::Object(object.clone()),
+            Self::Request(call) => Topic::Request {
+                call: call.clone(),
+                seen: seen.cloned(),
+            },
         }
     }
 
@@ -76,7 +68,8 @@ impl Scope {
         if is_here {
             None
         } else {
-            facts.unread(&path_of_kind(&object.kind))
+            let other = || Need::OtherObjects(object.kind.to_string());
+            facts.unread(Kind::parse(&object.kind).map_or_else(other, Need::Objects))
         }
     }
 
@@ -87,10 +80,6 @@ impl Scope {
             Self::Object(_) => rung != Rung::Telemetry,
         }
     }
-}
-
-fn path(object: &ObjectRef) -> String {
-    format!("{}/{}/{}", object.kind, object.namespace, object.name)
 }
 
 /// What does not bear on the question is worth knowing, and no more.
@@ -178,7 +167,7 @@ fn everywhere(finding: &Finding) -> bool {
 
 fn in_namespace(finding: &Finding, namespace: &str) -> bool {
     let is =
-        |o: &ObjectRef| o.namespace == namespace || (o.kind == "Namespace" && o.name == namespace);
+        |o: &ObjectRef| o.namespace == namespace || (o.is(Kind::Namespace) && o.name == namespace);
     touches(finding, is) || everywhere(finding)
 }
 
@@ -197,7 +186,7 @@ fn bears_on_object(finding: &Finding, object: &ObjectRef, facts: &Facts<'_>) -> 
         })
     });
     let reaches = || {
-        let in_reach = |pod: &ObjectRef| pod.kind == "Pod" && facts.mesh.reaches(object, pod);
+        let in_reach = |pod: &ObjectRef| pod.is(Kind::Pod) && facts.mesh.reaches(object, pod);
         matches!(
             finding.rung,
             Rung::ControlPlane | Rung::Enrolment | Rung::Sync
@@ -235,13 +224,13 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
     // A Service whose pods were never made is on the way too.
     on_path.extend(
         case.service
-            .map(|service| ObjectRef::new("Service", &service.namespace, &service.name)),
+            .map(|service| ObjectRef::of(Kind::Service, &service.namespace, &service.name)),
     );
     // Where no pod is ready, that may be why the request fails.
     if super::case::bad_end(case).is_some() {
         let service = case
             .service
-            .and_then(|s| facts.mesh.objects.get("Service", &s.namespace, &s.name));
+            .and_then(|s| facts.mesh.objects.get(Kind::Service, &s.namespace, &s.name));
         let selected = service
             .map(|service| facts.mesh.selected_pods(service))
             .unwrap_or_default();
@@ -255,8 +244,12 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
 /// What lies above sync is judged on the request itself, by rules that look at it; the mesh around
 /// it is not asked about.
 fn bears_on_request(finding: &Finding, on_path: &BTreeSet<ObjectRef>) -> bool {
-    let looks_at_request = named(finding.code)
-        .is_some_and(|rule| matches!(rule.check, Check::Request(_) | Check::Either(_)));
+    let looks_at_request = named(finding.code).is_some_and(|rule| {
+        matches!(
+            rule.check,
+            Check::Request(_) | Check::Either(_) | Check::Lens(..)
+        )
+    });
     let below = matches!(
         finding.rung,
         Rung::ControlPlane | Rung::Enrolment | Rung::Sync

@@ -1,5 +1,6 @@
 use super::*;
-use meshladder_capture::snapshot::Builder;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Builder, Inputs};
 use meshladder_sim::request::Claims;
 use meshladder_sim::walk::{Caller, Url};
 
@@ -10,14 +11,14 @@ const FINE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "it is fine",
-    needs: &[],
-    uses: &[],
+    needs: Inputs::NONE,
+    uses: Inputs::NONE,
     explains: &[],
     docs: "",
     check: Check::Mesh(|_, out| {
         let proof = Evidence::document(&DocId::new("manifest.json"), "the whole");
         out.find(
-            ObjectRef::new("Service", "shop", "cart"),
+            ObjectRef::of(Kind::Service, "shop", "cart"),
             "it is found",
             proof,
         );
@@ -32,7 +33,7 @@ static BREAKS: Rule = Rule {
     check: Check::Mesh(|_, out| {
         let proof = Evidence::document(&DocId::new("manifest.json"), "the whole");
         out.find(
-            ObjectRef::new("Service", "shop", "cart"),
+            ObjectRef::of(Kind::Service, "shop", "cart"),
             "half an answer",
             proof,
         );
@@ -53,7 +54,7 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
     };
     let ran: Vec<Ran> = [&BREAKS, &ANSWERS]
         .into_iter()
-        .filter_map(|rule| run(rule, &facts, None))
+        .filter_map(|rule| run(rule, &facts, Lens::Mesh))
         .collect();
     let findings: Vec<_> = ran.iter().flat_map(|ran| &ran.sink.findings).collect();
     let told: Vec<_> = findings
@@ -96,7 +97,7 @@ fn found(message: &str) -> Finding {
     let proof = Evidence::document(&DocId::new("manifest.json"), "the whole");
     Sink::new(&ANSWERS)
         .find(
-            ObjectRef::new("Deployment", "shop", message),
+            ObjectRef::of(Kind::Deployment, "shop", message),
             message,
             proof,
         )
@@ -133,7 +134,7 @@ fn a_loud_log_is_told_only_of_a_mesh_whose_traffic_is_well() {
     scope::put_traffic_first(&mut beside, &Scope::Mesh);
     assert!(beside[0].is_loud() && !beside[1].is_loud());
     let mut case = vec![found("down"), of_log()];
-    let object = ObjectRef::new("Deployment", "shop", "debug");
+    let object = ObjectRef::of(Kind::Deployment, "shop", "debug");
     scope::put_traffic_first(
         &mut case,
         &Scope::Workload {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Question, case, guarded};
 use crate::finding::{Evidence, Finding};
-use crate::rules::{self, Case, Check, Facts};
+use crate::rules::{self, Case, Check, Facts, Lens};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Change, ObjectRef};
@@ -85,19 +85,15 @@ fn still_fires(
         fleet: facts.fleet,
         faults: &faults,
     };
-    let sink = match (rule.check, case) {
-        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(&facts, sink)),
-        (Check::Either(check), None) => guarded(rule, |sink| check(&facts, None, sink)),
-        (Check::Request(_) | Check::Either(_), Some(case)) => {
-            let case = case::build(&facts, case.call, case.trace, question.seen.as_ref());
-            guarded(rule, |sink| match rule.check {
-                Check::Request(check) => check(&facts, &case, sink),
-                Check::Either(check) => check(&facts, Some(&case), sink),
-                Check::Mesh(_) | Check::Object(_) | Check::Proxy(_) => {}
-            })
-        }
-        _ => return None,
+    let case = match (rule.check, case) {
+        (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
+        (Check::Mesh(_) | Check::Object(_) | Check::Wide(..), _) => None,
+        (_, case) => case,
     };
+    let changed =
+        case.map(|case| case::build(&facts, case.call, case.trace, question.seen.as_ref()));
+    let lens = Lens::of_climb(changed.as_ref());
+    let sink = guarded(rule, |sink| rule.ask(&facts, lens, sink));
     let same = |id: &String| *id == cause.id || !known.contains(id);
     Some(
         sink.findings
@@ -197,21 +193,17 @@ fn found(
     facts: &Facts<'_>,
 ) -> Option<BTreeMap<ObjectRef, Vec<String>>> {
     let rule = rules::named(code)?;
-    let Check::Object(check) = rule.check else {
+    if !rule.is_of_objects() {
         return None;
-    };
+    }
     let mesh = facts.mesh.with_all(changes);
     let faults = Faults::default();
-    let sink = guarded(rule, |sink| {
-        check(
-            &Facts {
-                mesh: &mesh,
-                faults: &faults,
-                ..*facts
-            },
-            sink,
-        )
-    });
+    let facts = Facts {
+        mesh: &mesh,
+        faults: &faults,
+        ..*facts
+    };
+    let sink = guarded(rule, |sink| rule.ask(&facts, Lens::Objects, sink));
     let mut still: BTreeMap<ObjectRef, Vec<String>> = BTreeMap::new();
     for found in &sink.findings {
         still

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use super::group::Group;
 use super::judge::{Side, address};
 use crate::rules::Symptom;
-use meshladder_capture::access_log::Line;
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::{Mesh, PodFacts};
@@ -27,7 +28,7 @@ pub fn call(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
     let line = &group.sample;
     let own = pod_of(doc, mesh);
     let is_gateway = |pod: &PodFacts| {
-        let stored = mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        let stored = mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
         stored.is_some_and(|stored| !mesh.gateways_of(stored).is_empty())
     };
     let side = match group.judgement.side {
@@ -58,7 +59,7 @@ pub fn call(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
     })
 }
 
-fn case(line: &Line, to: Url, from: Caller) -> Call {
+fn case(line: &AccessLine, to: Url, from: Caller) -> Call {
     let http = match line.protocol.as_str() {
         "HTTP/1.0" => "1.0",
         "HTTP/2" => "2",
@@ -97,7 +98,7 @@ fn pod_of<'m>(doc: &DocId, mesh: &'m Mesh) -> Option<&'m PodFacts> {
 }
 
 /// What was called, as far as the line tells.
-fn url(line: &Line, side: Side) -> Option<Url> {
+fn url(line: &AccessLine, side: Side) -> Option<Url> {
     let cluster = ClusterName::parse(&line.cluster);
     let name = ClusterName::parse(&line.server_name);
     let service = cluster.filter(|cluster| !cluster.host.is_empty()).or(name);
@@ -163,7 +164,7 @@ pub fn command(group: &Group, asking: Option<&Asking>, source: &str) -> Option<S
 }
 
 /// What a line's request called, as a shell takes it.
-pub(super) fn called(line: &Line, side: Side) -> Option<String> {
+pub(super) fn called(line: &AccessLine, side: Side) -> Option<String> {
     url(line, side).map(|url| written(&url))
 }
 

@@ -1,7 +1,7 @@
 //! Which lines count: the same on every input.
 
 use super::judge::{Class, Judgement};
-use meshladder_capture::access_log::{Field, Record};
+use meshladder_capture::access_log::{AccessRecord, LogField};
 use meshladder_text::time::Time;
 
 /// Conditions; a line must meet all that are set, and none of those that are forbidden.
@@ -99,7 +99,12 @@ impl Filter {
     }
 
     /// Whether a line counts.
-    pub fn takes(&self, record: &Record<'_>, start: Option<Time>, judgement: Judgement) -> bool {
+    pub fn takes(
+        &self,
+        record: &AccessRecord<'_>,
+        start: Option<Time>,
+        judgement: Judgement,
+    ) -> bool {
         let in_time = |limit: Option<Time>, fits: fn(Time, Time) -> bool| {
             limit.is_none_or(|limit| start.is_some_and(|start| fits(start, limit)))
         };
@@ -135,7 +140,7 @@ impl Terms {
     }
 
     /// Per list whether one of it fits; none for an empty list.
-    fn checks(&self, record: &Record<'_>) -> [Option<bool>; 9] {
+    fn checks(&self, record: &AccessRecord<'_>) -> [Option<bool>; 9] {
         let any = |list: &[String], fits: &dyn Fn(&str) -> bool| {
             (!list.is_empty()).then(|| list.iter().any(|text| fits(text)))
         };
@@ -157,7 +162,7 @@ impl Terms {
         };
         let path = || {
             record
-                .get(Field::Path)
+                .get(LogField::Path)
                 .split(['?', '#'])
                 .next()
                 .unwrap_or_default()
@@ -167,17 +172,19 @@ impl Terms {
         [
             codes,
             any(&self.flags, &flag),
-            any(&self.clusters, &part(Field::Cluster)),
+            any(&self.clusters, &part(LogField::Cluster)),
             any(&self.paths, &|pattern| path_fits(pattern, path())),
             any(&self.methods, &|method| {
-                record.get(Field::Method).eq_ignore_ascii_case(method)
+                record.get(LogField::Method).eq_ignore_ascii_case(method)
             }),
             any(&self.upstreams, &|start| {
-                record.get(Field::UpstreamHost).starts_with(start)
+                record.get(LogField::UpstreamHost).starts_with(start)
             }),
-            any(&self.request_ids, &|id| record.get(Field::RequestId) == id),
-            any(&self.details, &part(Field::Details)),
-            any(&self.hosts, &part(Field::Authority)),
+            any(&self.request_ids, &|id| {
+                record.get(LogField::RequestId) == id
+            }),
+            any(&self.details, &part(LogField::Details)),
+            any(&self.hosts, &part(LogField::Authority)),
         ]
     }
 }

@@ -2,38 +2,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshladder_capture::access_log::{Format, Formats};
+use meshladder_capture::access_log::{FormatList, LogFormat};
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{Shape, Snapshot};
 use meshladder_mesh::config::config_maps;
 use meshladder_mesh::{Mesh, MeshConfig};
 use meshladder_text::json::Raw;
-use meshladder_text::tree::{Member, Node, Value};
+use meshladder_text::tree::{Node, Value};
 
 /// Which formats to try for the lines of each of several logs.
 #[derive(Clone, Debug)]
 pub struct LogFormats {
-    sets: Vec<Formats>,
+    sets: Vec<FormatList>,
     /// The set of each log; the first where none is said.
     of: Vec<usize>,
 }
 
 impl Default for LogFormats {
     fn default() -> Self {
-        Self::same(Formats::OWN)
+        Self::same(FormatList::OWN)
     }
 }
 
 impl LogFormats {
     /// The same for all logs.
-    pub fn same(formats: Formats) -> Self {
+    pub fn same(formats: FormatList) -> Self {
         Self {
             sets: vec![formats],
             of: Vec::new(),
         }
     }
 
-    pub(super) fn sets(&self) -> &[Formats] {
+    pub(super) fn sets(&self) -> &[FormatList] {
         &self.sets
     }
 
@@ -48,7 +48,7 @@ impl LogFormats {
 pub fn of_logs(
     snapshot: &Snapshot,
     mesh: &Mesh,
-    given: &[Format],
+    given: &[LogFormat],
     writers: &[Option<(&str, &str)>],
 ) -> (LogFormats, Vec<String>) {
     let known: BTreeSet<(&str, &str)> = writers.iter().flatten().copied().collect();
@@ -62,7 +62,7 @@ pub fn of_logs(
     let (of_settings, mut problems) = of_mesh(mesh);
     let mut compiled = BTreeMap::new();
     for text in &all {
-        match Format::compile(text) {
+        match LogFormat::compile(text) {
             Ok(format) => drop(compiled.insert(text.as_str(), format)),
             Err(why) => problems.push(unusable("a config dump", &why)),
         }
@@ -84,7 +84,7 @@ pub fn of_logs(
             .position(|known| *known == order)
             .unwrap_or_else(|| {
                 let of_proxies = order.iter().filter_map(|text| compiled.get(text));
-                formats.sets.push(Formats::new(
+                formats.sets.push(FormatList::new(
                     given
                         .iter()
                         .chain(of_proxies)
@@ -98,7 +98,7 @@ pub fn of_logs(
         formats.of.push(at);
     }
     if formats.sets.is_empty() {
-        formats.sets.push(Formats::new(
+        formats.sets.push(FormatList::new(
             given.iter().chain(&of_settings).cloned().collect(),
         ));
     }
@@ -107,7 +107,7 @@ pub fn of_logs(
 
 /// `accessLogFormat` of every revision's `MeshConfig`, and those of `envoyFileAccessLog` providers,
 /// which Telemetry picks from. With what cannot be compiled.
-pub fn of_mesh(mesh: &Mesh) -> (Vec<Format>, Vec<String>) {
+pub fn of_mesh(mesh: &Mesh) -> (Vec<LogFormat>, Vec<String>) {
     let maps: Vec<MeshConfig> = config_maps(&mesh.objects)
         .map(|(_, map)| MeshConfig::of_config_map(map))
         .collect();
@@ -126,7 +126,7 @@ pub fn of_mesh(mesh: &Mesh) -> (Vec<Format>, Vec<String>) {
 /// What some proxies write to their container's log, as the listeners in their dumps have it: what
 /// MeshConfig and Telemetry came to, and what an EnvoyFilter changed. Proxies are `(namespace,
 /// pod)`; one without a dump says nothing.
-pub fn of_proxies(snapshot: &Snapshot, wanted: &[(&str, &str)]) -> (Vec<Format>, Vec<String>) {
+pub fn of_proxies(snapshot: &Snapshot, wanted: &[(&str, &str)]) -> (Vec<LogFormat>, Vec<String>) {
     compiled(&texts_of(snapshot, wanted), "a config dump")
 }
 
@@ -145,10 +145,10 @@ fn texts_of(snapshot: &Snapshot, wanted: &[(&str, &str)]) -> Vec<String> {
     texts
 }
 
-fn compiled(texts: &[String], of: &str) -> (Vec<Format>, Vec<String>) {
+fn compiled(texts: &[String], of: &str) -> (Vec<LogFormat>, Vec<String>) {
     let (mut formats, mut problems) = (Vec::new(), Vec::new());
     for text in texts {
-        match Format::compile(text) {
+        match LogFormat::compile(text) {
             Ok(format) => formats.push(format),
             Err(why) => problems.push(unusable(of, &why)),
         }
@@ -233,7 +233,7 @@ fn of_providers(tree: &Node) -> Vec<String> {
             format
                 .get("labels")
                 .filter(|labels| !labels.members().is_empty())
-                .map(to_json)
+                .map(|labels| texts(labels).to_json())
         };
         format
             .str_at("text")
@@ -244,20 +244,11 @@ fn of_providers(tree: &Node) -> Vec<String> {
     formats.filter_map(text).collect()
 }
 
-fn to_json(node: &Node) -> String {
-    let member = |member: &Member| {
-        format!(
-            "{}:{}",
-            meshladder_text::json::escape(&member.key),
-            to_json(&member.value)
-        )
-    };
+/// The labels as a format: Envoy's are objects and text, so anything else counts as empty text.
+fn texts(node: &Node) -> Value {
     match &node.value {
-        Value::Object(members) => format!(
-            "{{{}}}",
-            members.iter().map(member).collect::<Vec<_>>().join(",")
-        ),
-        _ => meshladder_text::json::escape(node.str().unwrap_or_default()),
+        Value::Object(members) => Value::object(members.iter().map(|m| (&*m.key, texts(&m.value)))),
+        _ => node.str().unwrap_or_default().into(),
     }
 }
 
@@ -265,7 +256,7 @@ fn to_json(node: &Node) -> String {
 mod tests {
     use super::*;
     use crate::logs::{Chunk, Collector, Event, Filter};
-    use meshladder_capture::access_log::Field;
+    use meshladder_capture::access_log::LogField;
     use meshladder_capture::snapshot::{Builder, DocId};
 
     fn dump(format: &str) -> String {
@@ -307,7 +298,7 @@ mod tests {
                 },
                 |event| {
                     if let Event::Line { record, .. } = event {
-                        record.get(Field::Code).clone_into(&mut found);
+                        record.get(LogField::Code).clone_into(&mut found);
                     }
                 },
             );

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::hash::{hash, mix};
 use super::histogram::Histogram;
 use super::judge::{Class, Judgement, Side};
-use meshladder_capture::access_log::{Field, Line, Record};
+use meshladder_capture::access_log::{AccessLine, AccessRecord, LogField};
 use meshladder_text::time::Time;
 
 /// A line, as evidence.
@@ -57,7 +57,7 @@ pub struct Group {
     /// The first few lines.
     pub examples: Vec<Example>,
     /// The first line, taken apart.
-    pub sample: Line,
+    pub sample: AccessLine,
 }
 
 /// How many values are counted one by one. With more, which of them depends on how the lines were
@@ -101,14 +101,14 @@ impl Top {
 impl Group {
     /// What lines of one group have in common. "Compare as sets, never as strings": the order of
     /// flags does not count.
-    pub(super) fn key(record: &Record<'_>, side: Side) -> u64 {
+    pub(super) fn key(record: &AccessRecord<'_>, side: Side) -> u64 {
         let flags = record
             .flags()
             .fold(0, |sum: u64, flag| sum.wrapping_add(hash(flag)));
         let texts = [
-            record.get(Field::Code),
+            record.get(LogField::Code),
             details(record),
-            record.get(Field::Cluster),
+            record.get(LogField::Cluster),
         ];
         texts
             .iter()
@@ -116,24 +116,24 @@ impl Group {
     }
 
     /// Whether a line is of this group, should two keys ever be the same by chance.
-    pub(super) fn is_of(&self, record: &Record<'_>, side: Side) -> bool {
+    pub(super) fn is_of(&self, record: &AccessRecord<'_>, side: Side) -> bool {
         let flags = || {
             record.flags().all(|flag| self.has(flag)) && record.flags().count() == self.flags.len()
         };
-        self.cluster == record.get(Field::Cluster)
+        self.cluster == record.get(LogField::Cluster)
             && self.details == details(record)
             && self.judgement.side == side
             && flags()
     }
 
-    pub(super) fn new(record: &Record<'_>, judgement: Judgement) -> Self {
+    pub(super) fn new(record: &AccessRecord<'_>, judgement: Judgement) -> Self {
         let mut flags: Vec<String> = record.flags().map(str::to_owned).collect();
         flags.sort();
         Self {
             code: record.code(),
             flags,
             details: details(record).to_owned(),
-            cluster: record.get(Field::Cluster).to_owned(),
+            cluster: record.get(LogField::Cluster).to_owned(),
             judgement,
             count: 0,
             between: None,
@@ -143,11 +143,16 @@ impl Group {
             requests: Top::default(),
             failures: Top::default(),
             examples: Vec::new(),
-            sample: Line::from(record),
+            sample: AccessLine::from(record),
         }
     }
 
-    pub(super) fn add(&mut self, record: &Record<'_>, start: Option<Time>, example: Example<&str>) {
+    pub(super) fn add(
+        &mut self,
+        record: &AccessRecord<'_>,
+        start: Option<Time>,
+        example: Example<&str>,
+    ) {
         self.count += 1;
         if let Some(start) = start {
             self.histogram.add(start.seconds);
@@ -156,7 +161,7 @@ impl Group {
                     .map_or((start, start), |(a, b)| (a.min(start), b.max(start))),
             );
         }
-        if let Some(ms) = record.number(Field::Duration) {
+        if let Some(ms) = record.number(LogField::Duration) {
             self.duration = Some(
                 self.duration
                     .map_or((ms, ms, ms), |(a, b, sum)| (a.min(ms), b.max(ms), sum + ms)),
@@ -165,16 +170,16 @@ impl Group {
         if self.judgement.class == Class::Fine {
             return;
         }
-        self.upstreams.add(record.get(Field::UpstreamHost), 1);
-        self.failures.add(record.get(Field::Failure), 1);
+        self.upstreams.add(record.get(LogField::UpstreamHost), 1);
+        self.failures.add(record.get(LogField::Failure), 1);
         if !record.is_connection() {
             let path = record
-                .get(Field::Path)
+                .get(LogField::Path)
                 .split(['?', '#'])
                 .next()
                 .unwrap_or_default();
             self.requests
-                .add(&format!("{} {path}", record.get(Field::Method)), 1);
+                .add(&format!("{} {path}", record.get(LogField::Method)), 1);
         }
         if self.examples.len() < MOST_EXAMPLES {
             let Example {
@@ -214,7 +219,7 @@ impl Group {
 
     /// Whether it is about connections, not about requests of HTTP.
     pub fn is_connection(&self) -> bool {
-        let Line {
+        let AccessLine {
             method,
             protocol,
             path,
@@ -247,10 +252,10 @@ impl Group {
 }
 
 /// Response code details, or for a connection why it was ended.
-pub(super) fn details<'r>(record: &'r Record<'_>) -> &'r str {
-    let details = record.get(Field::Details);
+pub(super) fn details<'r>(record: &'r AccessRecord<'_>) -> &'r str {
+    let details = record.get(LogField::Details);
     if details.is_empty() {
-        record.get(Field::Termination)
+        record.get(LogField::Termination)
     } else {
         details
     }

@@ -1,6 +1,6 @@
 //! Who ended a request, at which hop, and whether that is a failure.
 
-use meshladder_capture::access_log::{Field, Record};
+use meshladder_capture::access_log::{AccessRecord, LogField};
 
 /// Who produced what the client got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,9 +60,9 @@ pub struct Judgement {
 }
 
 /// Judges one line.
-pub fn judge(record: &Record<'_>) -> Judgement {
+pub fn judge(record: &AccessRecord<'_>) -> Judgement {
     let side = side(record);
-    let details = record.get(Field::Details);
+    let details = record.get(LogField::Details);
     let relayed = if side == Side::Server {
         By::Application
     } else {
@@ -75,7 +75,7 @@ pub fn judge(record: &Record<'_>) -> Judgement {
         is_grpc: false,
     };
     // Nearly all lines of most logs.
-    if details == "via_upstream" && record.get(Field::Flags).is_empty() {
+    if details == "via_upstream" && record.get(LogField::Flags).is_empty() {
         return judgement(relayed, of_answer(record));
     }
     let code = record.code();
@@ -83,9 +83,9 @@ pub fn judge(record: &Record<'_>) -> Judgement {
         return judgement(By::Client, Class::Left);
     }
     if record.is_connection() {
-        let is_fine = record.get(Field::Flags).is_empty()
-            && record.get(Field::Termination).is_empty()
-            && record.get(Field::ClientFailure).is_empty();
+        let is_fine = record.get(LogField::Flags).is_empty()
+            && record.get(LogField::Termination).is_empty()
+            && record.get(LogField::ClientFailure).is_empty();
         return if is_fine {
             judgement(By::Nobody, Class::Fine)
         } else {
@@ -108,7 +108,7 @@ pub fn judge(record: &Record<'_>) -> Judgement {
 }
 
 /// `DC` or `DR`, and nothing that this proxy or the upstream did.
-fn has_left(record: &Record<'_>) -> bool {
+fn has_left(record: &AccessRecord<'_>) -> bool {
     let mut left = false;
     record.flags().all(|flag| match flag {
         "DC" | "DR" => {
@@ -121,8 +121,8 @@ fn has_left(record: &Record<'_>) -> bool {
 }
 
 /// An answer that came from elsewhere. `URX` is set when the last of several tries was no better.
-fn of_answer(record: &Record<'_>) -> Class {
-    let grpc = record.get(Field::GrpcStatus);
+fn of_answer(record: &AccessRecord<'_>) -> Class {
+    let grpc = record.get(LogField::GrpcStatus);
     match record.code() {
         500.. => Class::Failed,
         400..=499 => Class::Refused,
@@ -133,7 +133,7 @@ fn of_answer(record: &Record<'_>) -> Class {
 
 /// Releases before Istio 1.9, and custom formats: the flags have to do.
 fn without_details(
-    record: &Record<'_>,
+    record: &AccessRecord<'_>,
     relayed: By,
     judgement: impl Fn(By, Class) -> Judgement,
 ) -> Judgement {
@@ -141,13 +141,13 @@ fn without_details(
         .flags()
         .any(|flag| !matches!(flag, "DI" | "RFCF" | "URX"));
     if failing {
-        let is_grpc = record.code() == 200 && record.get(Field::ServiceTime).is_empty();
+        let is_grpc = record.code() == 200 && record.get(LogField::ServiceTime).is_empty();
         return Judgement {
             is_grpc,
             ..judgement(By::ThisProxy, Class::Failed)
         };
     }
-    let answered = record.flags().next().is_some() || !record.get(Field::ServiceTime).is_empty();
+    let answered = record.flags().next().is_some() || !record.get(LogField::ServiceTime).is_empty();
     let by = if answered { relayed } else { By::Unknown };
     judgement(by, of_answer(record))
 }
@@ -174,21 +174,21 @@ fn is_answer_of_its_own(details: &str) -> bool {
 
 /// Told by the cluster's direction, by the server name a client's proxy sends, and by whose address
 /// stands where.
-fn side(record: &Record<'_>) -> Side {
-    let cluster = record.get(Field::Cluster);
+fn side(record: &AccessRecord<'_>) -> Side {
+    let cluster = record.get(LogField::Cluster);
     if cluster.starts_with("inbound") || cluster.starts_with("InboundPassthrough") {
         return Side::Server;
     }
     if cluster == "BlackHoleCluster" || cluster == "PassthroughCluster" {
         return Side::Client;
     }
-    let route = record.get(Field::Route);
+    let route = record.get(LogField::Route);
     if route == "block_all" || route == "allow_any" {
         return Side::Client;
     }
     if !cluster.starts_with("outbound") {
-        let from_proxy = record.get(Field::ServerName).starts_with("outbound_");
-        let no_chain = record.get(Field::Details) == "filter_chain_not_found";
+        let from_proxy = record.get(LogField::ServerName).starts_with("outbound_");
+        let no_chain = record.get(LogField::Details) == "filter_chain_not_found";
         return if from_proxy || no_chain {
             Side::Server
         } else {
@@ -196,11 +196,11 @@ fn side(record: &Record<'_>) -> Side {
         };
     }
     // A sidecar's client is the pod itself; a gateway's is not.
-    let own = address(record.get(Field::UpstreamLocal));
+    let own = address(record.get(LogField::UpstreamLocal));
     match own {
         "" => Side::Unknown,
-        own if own == address(record.get(Field::Remote)) => Side::Client,
-        own if own == address(record.get(Field::Local)) => Side::Gateway,
+        own if own == address(record.get(LogField::Remote)) => Side::Client,
+        own if own == address(record.get(LogField::Local)) => Side::Gateway,
         _ => Side::Unknown,
     }
 }

@@ -209,7 +209,7 @@ pub(super) fn leads(group: &Group) -> Vec<Lead> {
         .collect();
     flags.sort_by_key(|flag| flag.code == "URX");
     let side = group.judgement.side;
-    let fits = |cause: &&flags::Cause| {
+    let fits = |cause: &&flags::FlagCause| {
         side == Side::Unknown || cause.at.is_empty() || cause.at.contains(&side.id())
     };
     let causes = flags

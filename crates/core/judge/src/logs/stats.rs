@@ -7,7 +7,7 @@ use super::hash::{ByHash, hash};
 use super::histogram::Histogram;
 use super::join::Joins;
 use super::judge::{Class, Judgement, address};
-use meshladder_capture::access_log::{Field, Record};
+use meshladder_capture::access_log::{AccessRecord, LogField};
 use meshladder_text::time::Time;
 
 /// What was counted.
@@ -51,7 +51,7 @@ const MOST_MALFORMED: usize = 5;
 impl Stats {
     pub(super) fn add(
         &mut self,
-        record: &Record<'_>,
+        record: &AccessRecord<'_>,
         judgement: Judgement,
         start: Option<Time>,
         example: Example<&str>,
@@ -84,7 +84,7 @@ impl Stats {
             }
             _ => self.ungrouped += 1,
         }
-        let id = record.get(Field::RequestId);
+        let id = record.get(LogField::RequestId);
         if !id.is_empty() {
             self.joins.add(hash(id), judgement, start, key, source);
         }
@@ -107,13 +107,13 @@ impl Stats {
     }
 
     /// Such a line has no request id; addresses tell whose connection it was.
-    fn chainless(&mut self, record: &Record<'_>) {
-        if record.get(Field::Details) == "filter_chain_not_found"
+    fn chainless(&mut self, record: &AccessRecord<'_>) {
+        if record.get(LogField::Details) == "filter_chain_not_found"
             && self.chainless.len() < MOST_PAIRS
         {
             let pair = (
-                address(record.get(Field::Remote)).to_owned(),
-                record.get(Field::Local).to_owned(),
+                address(record.get(LogField::Remote)).to_owned(),
+                record.get(LogField::Local).to_owned(),
             );
             *self.chainless.entry(pair).or_insert(0) += 1;
         }

@@ -4,8 +4,8 @@ use super::select::{self, PolicyObjects};
 use meshladder_mesh::MeshConfig;
 use meshladder_mesh::policies::Workload;
 use meshladder_sim::jwt::JwtAuthn;
-use meshladder_text::json::{Raw, escape};
-use meshladder_text::tree::Node;
+use meshladder_text::json::Raw;
+use meshladder_text::tree::{Node, Value};
 
 /// The filter that istiod makes of all rules that apply; none without any.
 ///
@@ -28,126 +28,113 @@ pub(super) fn compile(
     let providers: Vec<_> = (0..rules.len())
         .map(|number| format!("origins-{number}"))
         .collect();
-    let named = |name: &String| format!(r#"{{"provider_name":"{name}"}}"#);
-    let optional = |name: &String| any_of(&[named(name), r#"{"allow_missing":{}}"#.to_owned()]);
     let requires = match providers.as_slice() {
         [] => return None,
         [only] => optional(only),
         // "{P1, P2 .., AND of {OR{P1, allow_missing}, OR{P2, allow_missing} ...}}"
         several => {
-            let all = format!(
-                r#"{{"requires_all":{{"requirements":[{}]}}}}"#,
-                several.iter().map(optional).collect::<Vec<_>>().join(",")
-            );
-            let mut alternatives: Vec<_> = several.iter().map(named).collect();
-            alternatives.push(all);
-            any_of(&alternatives)
+            let all: Vec<Value> = several.iter().map(|name| optional(name)).collect();
+            let mut alternatives: Vec<Value> = several.iter().map(|name| named(name)).collect();
+            alternatives.push(Value::nested(["requires_all", "requirements"], all));
+            any_of(alternatives)
         }
     };
-    let configs: Vec<_> = providers
+    let configs = providers
         .iter()
         .zip(&rules)
-        .map(|(name, rule)| format!(r#""{name}":{}"#, provider(rule)))
-        .collect();
-    let filter = format!(
-        r#"{{"providers":{{{}}},"rules":[{{"match":{{"prefix":"/"}},"requires":{requires}}}],"bypass_cors_preflight":true}}"#,
-        configs.join(",")
-    );
-    Some(JwtAuthn::compile(Raw::of(&filter).ok()?))
+        .map(|(name, rule)| (name, provider(rule)));
+    let everywhere = [
+        ("match", Value::nested(["prefix"], "/")),
+        ("requires", requires),
+    ];
+    let filter = Value::object([
+        ("providers", Value::object(configs)),
+        ("rules", Value::list([Value::object(everywhere)])),
+        ("bypass_cors_preflight", true.into()),
+    ]);
+    Some(JwtAuthn::compile(Raw::of(&filter.to_json()).ok()?))
 }
 
-fn any_of(requirements: &[String]) -> String {
-    format!(
-        r#"{{"requires_any":{{"requirements":[{}]}}}}"#,
-        requirements.join(",")
-    )
+fn named(provider: &str) -> Value {
+    Value::nested(["provider_name"], provider)
+}
+
+/// A token of that provider, or none at all.
+fn optional(provider: &str) -> Value {
+    let none = Value::nested(["allow_missing"], empty());
+    any_of(vec![named(provider), none])
+}
+
+fn any_of(requirements: Vec<Value>) -> Value {
+    Value::nested(["requires_any", "requirements"], requirements)
+}
+
+fn empty() -> Value {
+    Value::Object(Box::default())
 }
 
 /// A `JWTRule` as a `JwtProvider`.
-fn provider(rule: &Node) -> String {
-    let mut fields = vec![r#""payload_in_metadata":"payload""#.to_owned()];
-    let text = |name: &str, key: &str| {
-        rule.str_at(key)
-            .map(|text| format!(r#""{name}":{}"#, escape(text)))
-    };
-    fields.extend(text("issuer", "issuer"));
-    fields.extend(text("forward_payload_header", "outputPayloadToHeader"));
-    if rule
-        .get("forwardOriginalToken")
-        .is_some_and(|flag| flag.value == meshladder_text::tree::Value::Bool(true))
-    {
-        fields.push(r#""forward":true"#.to_owned());
+fn provider(rule: &Node) -> Value {
+    let mut fields = vec![("payload_in_metadata", Value::from("payload"))];
+    for (name, key) in [
+        ("issuer", "issuer"),
+        ("forward_payload_header", "outputPayloadToHeader"),
+    ] {
+        fields.extend(rule.str_at(key).map(|text| (name, text.into())));
+    }
+    let forwards = rule.get("forwardOriginalToken");
+    if forwards.is_some_and(|flag| flag.value == Value::Bool(true)) {
+        fields.push(("forward", true.into()));
     }
     for (name, key) in [
         ("audiences", "audiences"),
         ("from_params", "fromParams"),
         ("from_cookies", "fromCookies"),
     ] {
-        fields.push(format!(r#""{name}":[{}]"#, texts(rule.get(key)).join(",")));
+        fields.push((name, texts(rule, key).into()));
     }
-    fields.push(pairs(
-        rule,
-        "from_headers",
-        "fromHeaders",
-        [("name", "name"), ("value_prefix", "prefix")],
-    ));
-    let to_headers = [("header_name", "header"), ("claim_name", "claim")];
-    fields.push(pairs(
-        rule,
+    let header = [("name", "name"), ("value_prefix", "prefix")];
+    fields.push(("from_headers", entries(rule, "fromHeaders", header)));
+    let claim = [("header_name", "header"), ("claim_name", "claim")];
+    fields.push((
         "claim_to_headers",
-        "outputClaimToHeaders",
-        to_headers,
+        entries(rule, "outputClaimToHeaders", claim),
     ));
-    let mut claims = texts(rule.get("spaceDelimitedClaims"));
-    claims.extend([r#""permission""#.to_owned(), r#""scope""#.to_owned()]);
-    fields.push(format!(
-        r#""normalize_payload_in_metadata":{{"space_delimited_claims":[{}]}}"#,
-        claims.join(",")
+    let mut claims = texts(rule, "spaceDelimitedClaims");
+    claims.extend(["permission", "scope"]);
+    fields.push((
+        "normalize_payload_in_metadata",
+        Value::nested(["space_delimited_claims"], claims),
     ));
     fields.push(keys(rule));
-    format!("{{{}}}", fields.join(","))
+    Value::object(fields)
 }
 
 /// Keys that istiod or Envoy fetches are not in the objects.
-fn keys(rule: &Node) -> String {
+fn keys(rule: &Node) -> (&'static str, Value) {
     if let Some(jwks) = rule.str_at("jwks").filter(|jwks| !jwks.is_empty()) {
-        return format!(r#""local_jwks":{{"inline_string":{}}}"#, escape(jwks));
+        return ("local_jwks", Value::nested(["inline_string"], jwks));
     }
     let uri = rule
         .str_at("jwksUri")
         .or(rule.str_at("jwks_uri"))
         .or(rule.str_at("issuer"))
         .unwrap_or_default();
-    format!(r#""remote_jwks":{{"http_uri":{{"uri":{}}}}}"#, escape(uri))
+    ("remote_jwks", Value::nested(["http_uri", "uri"], uri))
 }
 
-fn texts(list: Option<&Node>) -> Vec<String> {
-    list.map_or(&[][..], Node::items)
-        .iter()
-        .filter_map(|item| item.str().map(escape))
-        .collect()
+fn texts<'r>(rule: &'r Node, key: &str) -> Vec<&'r str> {
+    rule.items_at(key).iter().filter_map(Node::str).collect()
 }
 
-fn pairs(rule: &Node, name: &str, key: &str, fields: [(&str, &str); 2]) -> String {
-    let entry = |node: &Node| {
-        let field = |(name, key): (&str, &str)| {
-            node.str_at(key)
-                .map(|text| format!(r#""{name}":{}"#, escape(text)))
-        };
-        format!(
-            "{{{}}}",
-            fields
-                .into_iter()
-                .filter_map(field)
-                .collect::<Vec<_>>()
-                .join(",")
-        )
-    };
-    let entries: Vec<_> = rule
-        .get(key)
-        .map_or(&[][..], Node::items)
-        .iter()
-        .map(entry)
-        .collect();
-    format!(r#""{name}":[{}]"#, entries.join(","))
+/// The entries of a list, each with those of the two fields that it has, under Envoy's names.
+fn entries(rule: &Node, key: &str, fields: [(&str, &str); 2]) -> Value {
+    let mut entries = Vec::new();
+    for node in rule.items_at(key) {
+        let present = fields
+            .into_iter()
+            .filter_map(|(name, key)| Some((name, node.str_at(key)?)));
+        entries.push(Value::object(present));
+    }
+    entries.into()
 }

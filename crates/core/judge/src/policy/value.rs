@@ -7,7 +7,8 @@ use meshladder_sim::jwt::NAMESPACE;
 use meshladder_sim::matcher::{HeaderMatcher, StringMatcher, UriTemplate};
 use meshladder_sim::rbac::{MetadataMatcher, RbacCondition, RbacRule, ValueMatcher};
 use meshladder_text::cidr::Cidr;
-use meshladder_text::json::{Raw, escape};
+use meshladder_text::json::Raw;
+use meshladder_text::tree::Value;
 
 /// A field of a rule, and what it looks at.
 #[derive(Clone, Copy, Debug)]
@@ -142,16 +143,16 @@ fn header(name: &str, value: &str, ignore_case: bool) -> Option<HeaderMatcher> {
         (_, None, None) => ("exact", value),
     };
     let specifier = if kind.is_empty() {
-        r#""present_match":true"#.to_owned()
+        ("present_match", true.into())
     } else {
-        format!(
-            r#""string_match":{{"{kind}":{},"ignore_case":{ignore_case}}}"#,
-            escape(text)
-        )
+        let matcher = [
+            (kind, Value::from(text)),
+            ("ignore_case", ignore_case.into()),
+        ];
+        ("string_match", Value::object(matcher))
     };
-    Some(HeaderMatcher::compile(
-        Raw::of(&format!(r#"{{"name":{},{specifier}}}"#, escape(name))).ok()?,
-    ))
+    let matcher = Value::object([("name", name.into()), specifier]).to_json();
+    Some(HeaderMatcher::compile(Raw::of(&matcher).ok()?))
 }
 
 /// `1.2.3.4` or `1.2.0.0/16`

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 /// The answer to an instant query.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,7 +114,7 @@ fn start(body: &str) -> String {
         .unwrap_or("nothing")
         .trim();
     match Raw::of(body).map(Raw::kind) {
-        Ok(Kind::Object | Kind::Array) => "other JSON".to_owned(),
+        Ok(ValueKind::Object | ValueKind::Array) => "other JSON".to_owned(),
         _ => format!("`{}`", line.chars().take(80).collect::<String>()),
     }
 }

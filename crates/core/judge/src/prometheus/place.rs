@@ -1,5 +1,6 @@
 //! Where Prometheus is inside a cluster: a Service and one of its ports.
 
+use meshladder_capture::Kind;
 use meshladder_mesh::services::{ServicePort, ports};
 use meshladder_mesh::{Mesh, Object};
 
@@ -118,7 +119,7 @@ pub fn of_service(mesh: &Mesh, named: &Named) -> Result<Place, String> {
 /// Prometheus itself before what only speaks its API, those that people made before those that an
 /// operator made for its own ends, then by namespace and name.
 pub fn find(mesh: &Mesh) -> Vec<Place> {
-    let services = mesh.objects.of("Service", "");
+    let services = mesh.objects.of_kind(Kind::Service).iter();
     let known = services.filter_map(|service| {
         let product = Product::of(service)?;
         Some((product, place(service, product.path().to_owned())?))

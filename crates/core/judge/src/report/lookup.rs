@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::finding::Spot;
 use meshladder_capture::snapshot::Document;
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 use meshladder_text::place::Place;
 use meshladder_text::tree::Node;
 use meshladder_text::yaml::{self, Scalars};
@@ -76,7 +76,7 @@ impl<'d> Lookup<'d> {
         let items = self.items.get_or_init(|| {
             let items = root().and_then(|root| root.get("items"));
             items
-                .filter(|items| items.kind() == Kind::Array)
+                .filter(|items| items.kind() == ValueKind::Array)
                 .map_or(Vec::new(), |items| items.elements().collect())
         });
         match items.get(number.parse::<usize>().ok()?) {
@@ -183,7 +183,7 @@ pub(super) fn walk<'a>(root: Raw<'a>, pointer: &str) -> Option<Raw<'a>> {
         .split('/')
         .skip(1)
         .try_fold(root, |raw, token| match raw.kind() {
-            Kind::Array => raw.elements().nth(token.parse().ok()?),
+            ValueKind::Array => raw.elements().nth(token.parse().ok()?),
             _ => raw.get(&unescape(token)),
         })
 }

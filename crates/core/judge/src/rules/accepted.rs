@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Facts;
 use super::workloads::{self, Selectors};
+use meshladder_capture::Kind;
 use meshladder_mesh::Mesh;
 use meshladder_mesh::injection::Template;
 use meshladder_mesh::peer_authentication::PeerMode;
@@ -30,7 +31,7 @@ impl<'m> Accepted<'m> {
         });
         Self {
             mesh,
-            selectors: Selectors::of(mesh.objects.of_kind("PeerAuthentication").iter()),
+            selectors: Selectors::of(mesh.objects.of_kind(Kind::PeerAuthentication).iter()),
             in_mesh,
         }
     }

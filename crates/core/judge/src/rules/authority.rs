@@ -3,8 +3,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use meshladder_capture::Kind;
 
-use crate::finding::{Evidence, Fix};
+use crate::finding::{Evidence, Fix, Op};
 use crate::rules::Facts;
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::injection::Injector;
@@ -29,7 +30,7 @@ pub(super) struct Roots<'m> {
 pub(super) fn given_out<'m>(mesh: &'m Mesh, namespace: &str) -> Vec<Roots<'m>> {
     let maps = mesh
         .objects
-        .of_kind("ConfigMap")
+        .of_kind(Kind::ConfigMap)
         .iter()
         .filter(|map| map.id.name == NAME);
     let (own, others): (Vec<&Object>, Vec<&Object>) =
@@ -94,15 +95,8 @@ pub(super) fn give(config: &Object, hooks: &[Injector<'_>], roots: &Roots<'_>) -
     let own = hooks.iter().filter(|hook| hook.config.id == config.id);
     let places = own.filter_map(|hook| all.iter().position(|node| std::ptr::eq(node, hook.node)));
     let bundle = STANDARD.encode(roots.node.str().unwrap_or_default());
-    let one = |at| {
-        format!(
-            r#"{{"op":"add","path":"/webhooks/{at}/clientConfig/caBundle","value":"{bundle}"}}"#
-        )
-    };
-    let mut fix = Fix::json_patch(
-        &config.id,
-        format!("[{}]", places.map(one).collect::<Vec<_>>().join(",")),
-    );
+    let add = |at| Op::add(format!("/webhooks/{at}/clientConfig/caBundle"), &bundle);
+    let mut fix = Fix::patch(&config.id, places.map(add).collect::<Vec<_>>());
     let ObjectRef {
         namespace, name, ..
     } = &roots.object.id;

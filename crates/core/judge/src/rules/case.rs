@@ -1,8 +1,8 @@
 //! The request that was asked about, and what is known of it.
 
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_mesh::{PodFacts, ServiceFacts};
-use meshladder_sim::trace::{Branch, Kind, Trace};
+use meshladder_sim::trace::{Branch, EndKind, Trace};
 use meshladder_sim::walk::Call;
 
 /// A request, its simulated walk, and both its ends.
@@ -24,9 +24,9 @@ pub struct Case<'a> {
     /// trace's endpoints.
     pub servers: Vec<&'a PodFacts>,
     /// The lines of access logs that fit the request: the client's, or the gateway's.
-    pub client_log: Vec<Line>,
+    pub client_log: Vec<AccessLine>,
     /// The same of the servers.
-    pub server_log: Vec<Line>,
+    pub server_log: Vec<AccessLine>,
 }
 
 /// What somebody saw: `503/UH:no_healthy_upstream`.
@@ -101,7 +101,7 @@ impl Symptom {
 
 impl Case<'_> {
     /// The ends of that kind that the request may come to.
-    pub fn ends(&self, kind: Kind) -> impl Iterator<Item = &Branch> {
+    pub fn ends(&self, kind: EndKind) -> impl Iterator<Item = &Branch> {
         self.trace
             .branches
             .iter()

@@ -34,14 +34,6 @@ mod virtual_service_names_missing_gateway;
 mod wasm_module_not_loaded;
 mod wildcard_tls_entry_takes_others;
 
-const DESTINATION_RULES: &str = "k8s/destinationrules.networking.istio.io.json";
-const GATEWAYS: &str = "k8s/gateways.networking.istio.io.json";
-const PODS: &str = "k8s/pods.json";
-const SERVICES: &str = "k8s/services.json";
-const SERVICE_ENTRIES: &str = "k8s/serviceentries.networking.istio.io.json";
-const SIDECARS: &str = "k8s/sidecars.networking.istio.io.json";
-const VIRTUAL_SERVICES: &str = "k8s/virtualservices.networking.istio.io.json";
-
 pub(in crate::rules) use server_first_port_undeclared::SERVER_FIRST;
 
 pub(super) static RULES: &[&Rule] = &[

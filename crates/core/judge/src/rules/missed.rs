@@ -6,17 +6,17 @@ use super::config::nearest::nearest;
 use super::endpoints::met;
 use super::workloads::Selectors;
 use super::{Case, Facts, Sink, workloads};
-use crate::finding::{Evidence, Fix, Severity};
+use crate::finding::{Evidence, Fix, Op, Severity};
+use meshladder_capture::Kind;
 use meshladder_mesh::policies::selector;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 /// Those objects of some kinds that select a workload, or a template of one.
-pub(super) fn selecting<'f>(facts: &Facts<'f>, kinds: &[&str]) -> BTreeSet<&'f ObjectRef> {
+pub(super) fn selecting<'f>(facts: &Facts<'f>, kinds: &[Kind]) -> BTreeSet<&'f ObjectRef> {
     let mesh = facts.mesh;
-    let selectors = Selectors::of(kinds.iter().flat_map(|kind| mesh.objects.of_kind(kind)));
+    let selectors = Selectors::of(kinds.iter().flat_map(|kind| mesh.objects.of_kind(*kind)));
     let mut used: BTreeSet<usize> = BTreeSet::new();
     for (namespace, labels) in workloads::labels(mesh) {
         let root = selectors.selecting(&mesh.config.root_namespace, labels);
@@ -36,7 +36,7 @@ pub(super) fn selecting<'f>(facts: &Facts<'f>, kinds: &[&str]) -> BTreeSet<&'f O
 
 /// The policies of some kinds that have a selector, by which they select nobody. One with
 /// targetRefs selects otherwise.
-pub(super) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[&str]) -> Vec<&'f Object> {
+pub(super) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[Kind]) -> Vec<&'f Object> {
     let mesh = facts.mesh;
     let has_selector = |policy: &&Object| {
         let has_target = ["targetRef", "targetRefs"]
@@ -46,7 +46,7 @@ pub(super) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[&str]) -> Vec<&'f Objec
     };
     let with_selector: Vec<&Object> = kinds
         .iter()
-        .flat_map(|kind| mesh.objects.of_kind(kind))
+        .flat_map(|kind| mesh.objects.of_kind(*kind))
         .filter(has_selector)
         .collect();
     if with_selector.is_empty() {
@@ -78,7 +78,14 @@ pub(super) fn tell_nobody(
                 .any(|server| server.reference() == pod.id)
         })
     };
-    let pods = || facts.mesh.objects.of_kind("Pod").iter().filter(is_asked);
+    let pods = || {
+        facts
+            .mesh
+            .objects
+            .of_kind(Kind::Pod)
+            .iter()
+            .filter(is_asked)
+    };
     let near = pods().find_map(|pod| Some((pod, slip(policy, pod)?)));
     if let Some((pod, (label, own))) = near {
         let workload = met::workload_ref(facts.mesh, pod);
@@ -92,11 +99,9 @@ pub(super) fn tell_nobody(
             Evidence::of(policy, label, "what it selects"),
         );
         finding.hits(pod.id.clone());
-        finding.fix(met::put(
-            policy,
-            "replace",
-            &policy.path_of(label),
-            &escape(&own),
+        finding.fix(Fix::patch(
+            &policy.id,
+            [Op::replace(policy.path_of(label), &own)],
         ));
         return;
     }

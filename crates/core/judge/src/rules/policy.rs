@@ -9,7 +9,6 @@ mod listed;
 mod names;
 mod peer_authentications_share_a_pod;
 mod plain_text_in_a_strict_mesh;
-mod policy_for_nobody;
 mod policy_host_unknown;
 mod policy_names_unknown_namespace;
 mod policy_selects_gateway_pod;
@@ -21,7 +20,6 @@ mod two_default_peer_authentications;
 mod unknown_method;
 
 pub(super) static RULES: &[&Rule] = &[
-    &policy_for_nobody::RULE,
     &policy_names_unknown_namespace::RULE,
     &policy_selects_gateway_pod::RULE,
     &jwks_fetch_unrestricted::RULE,

@@ -15,7 +15,6 @@ mod http_route;
 mod http_route_not_accepted;
 mod http_rules_on_tcp_port;
 mod in_sync;
-mod json;
 mod match_missed_by_case;
 mod no_route_matches;
 mod path_rewritten;

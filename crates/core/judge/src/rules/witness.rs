@@ -2,8 +2,9 @@
 //! witness: a client that logs `via_upstream` only relays.
 
 use super::{Case, Facts};
-use crate::finding::{Evidence, Fix};
-use meshladder_capture::access_log::Line;
+use crate::finding::{Evidence, Fix, Op};
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, ProxyRef};
 use meshladder_mesh::host::covers;
@@ -11,7 +12,7 @@ use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, ServicePort};
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Object, PodFacts};
-use meshladder_sim::trace::{Branch, Hop, Kind};
+use meshladder_sim::trace::{Branch, EndKind, Hop};
 use meshladder_sim::walk::Caller;
 use meshladder_text::tree::{Node, Value};
 
@@ -26,7 +27,7 @@ pub(super) struct Told<'r> {
     /// The pod whose proxy tells it.
     pub(super) pod: Option<&'r PodFacts>,
     /// The line of its log; none when only the walk tells it.
-    pub(super) line: Option<&'r Line>,
+    pub(super) line: Option<&'r AccessLine>,
     pub(super) proof: Evidence,
 }
 
@@ -59,7 +60,7 @@ pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
     if case.seen.is_some_and(super::Symptom::is_success) {
         return Vec::new();
     }
-    let of_log = |lines: &'r [Line], side: Side| {
+    let of_log = |lines: &'r [AccessLine], side: Side| {
         alike(case, lines, side)
             .into_iter()
             .map(move |line| logged(facts, line, side))
@@ -68,7 +69,7 @@ pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
         .trace
         .branches
         .iter()
-        .filter(|branch| branch.end.kind != Kind::Forwarded);
+        .filter(|branch| branch.end.kind != EndKind::Forwarded);
     let walked =
         walked.filter(|branch| fits(case, branch.end.code, &branch.end.flags, Side::Server));
     of_log(&case.server_log, Side::Server)
@@ -79,11 +80,12 @@ pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
 
 /// The lines that fit, as far as they are like the last of them: a log also keeps what was the
 /// matter before.
-fn alike<'r>(case: &Case<'_>, lines: &'r [Line], side: Side) -> Vec<&'r Line> {
-    let of_end = |line: &&Line| case.seen.is_none() || fits(case, line.code, &line.flags, side);
-    let mut lines: Vec<&Line> = lines.iter().filter(of_end).collect();
+fn alike<'r>(case: &Case<'_>, lines: &'r [AccessLine], side: Side) -> Vec<&'r AccessLine> {
+    let of_end =
+        |line: &&AccessLine| case.seen.is_none() || fits(case, line.code, &line.flags, side);
+    let mut lines: Vec<&AccessLine> = lines.iter().filter(of_end).collect();
     if let Some(last) = lines.iter().max_by_key(|line| &line.start).copied() {
-        let same = |line: &Line| {
+        let same = |line: &AccessLine| {
             line.code == last.code && line.flags == last.flags && line.details == last.details
         };
         lines.retain(|line| same(line) && (case.seen.is_some() || line.start == last.start));
@@ -100,7 +102,7 @@ fn fits(case: &Case<'_>, code: u16, flags: &[impl AsRef<str>], side: Side) -> bo
     code == seen.code && (seen.flags.is_empty() || relayed || shared)
 }
 
-fn logged<'r>(facts: &Facts<'r>, line: &'r Line, side: Side) -> Told<'r> {
+fn logged<'r>(facts: &Facts<'r>, line: &'r AccessLine, side: Side) -> Told<'r> {
     let details = if line.details.is_empty() {
         &line.termination
     } else {
@@ -117,7 +119,7 @@ fn logged<'r>(facts: &Facts<'r>, line: &'r Line, side: Side) -> Told<'r> {
     }
 }
 
-fn pod_of<'r>(facts: &Facts<'r>, line: &Line) -> Option<&'r PodFacts> {
+fn pod_of<'r>(facts: &Facts<'r>, line: &AccessLine) -> Option<&'r PodFacts> {
     let id = DocId::new(line.doc.as_str());
     let mut parts = id.split().1.split('/').skip(1);
     facts.mesh.pod(parts.next()?, parts.next()?)
@@ -125,7 +127,7 @@ fn pod_of<'r>(facts: &Facts<'r>, line: &Line) -> Option<&'r PodFacts> {
 
 /// The last thing that the caller's proxy logged of the request, when it is a connection that
 /// nobody took: TLS that fails is another matter.
-pub(super) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r Line> {
+pub(super) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r AccessLine> {
     const NOT_TAKEN: [&str; 4] = [
         "connection_timeout",
         "delayed_connect_error",
@@ -145,7 +147,7 @@ pub(super) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r Line> {
 }
 
 /// `the proxy logged 503 UC upstream_reset…`
-pub(super) fn line_shows(line: &Line) -> Evidence {
+pub(super) fn line_shows(line: &AccessLine) -> Evidence {
     let flags = if line.flags.is_empty() {
         "-".to_owned()
     } else {
@@ -273,7 +275,7 @@ pub(super) fn outside<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Option<&'r Obje
         .clusters()
         .find_map(of_cluster)
         .or_else(|| facts.mesh.registered(&case.host).next());
-    owner.filter(|owner| owner.id.kind == "ServiceEntry" && case.servers.is_empty())
+    owner.filter(|owner| owner.id.is(Kind::ServiceEntry) && case.servers.is_empty())
 }
 
 /// What the DestinationRule that the caller's proxy goes by says of `tls` or `connectionPool`, for
@@ -284,12 +286,11 @@ pub(super) fn client_setting<'r>(
     key: &str,
 ) -> Option<(&'r Object, &'r Node)> {
     let caller = caller(facts, case)?;
-    let scope = facts.mesh.scope(
-        facts
-            .mesh
-            .objects
-            .get("Pod", &caller.namespace, &caller.name)?,
-    );
+    let scope = facts.mesh.scope(facts.mesh.objects.get(
+        Kind::Pod,
+        &caller.namespace,
+        &caller.name,
+    )?);
     let setting = |host: &str, port: u16, subset: &str| {
         facts.mesh.destination_rule(scope, host)?.setting(
             key,
@@ -316,7 +317,7 @@ pub(super) fn virtual_services<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Vec<&'
             .find(|(name, _)| name == "host")
             .map(|(_, value)| value.as_str());
         let host = authority.unwrap_or(&case.call.to.host);
-        let services = facts.mesh.objects.of_kind("VirtualService").iter();
+        let services = facts.mesh.objects.of_kind(Kind::VirtualService).iter();
         return services
             .filter(|service| {
                 !service.spec_list("gateways").is_empty()
@@ -326,7 +327,7 @@ pub(super) fn virtual_services<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Vec<&'
     }
     let caller = case
         .client
-        .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+        .and_then(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name));
     caller
         .map(|pod| {
             facts
@@ -352,10 +353,12 @@ pub(super) fn envoy_filters<'r>(
     pod: &PodFacts,
     type_part: &str,
 ) -> Vec<(&'r Object, &'r Node)> {
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+    let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return Vec::new();
     };
-    let filters = facts.mesh.policies("EnvoyFilter", &Workload::of(stored));
+    let filters = facts
+        .mesh
+        .policies(Kind::EnvoyFilter, &Workload::of(stored));
     let patches = filters.into_iter().flat_map(|filter| {
         filter
             .spec_list("configPatches")
@@ -376,8 +379,8 @@ pub(super) fn without_patch(filter: &Object, part: &Node) -> Vec<Fix> {
         .strip_prefix("/spec/configPatches/")
         .and_then(|rest| rest.split('/').next());
     if let (2.., Some(place)) = (patches.len(), place) {
-        let remove = format!(r#"[{{"op":"remove","path":"/spec/configPatches/{place}"}}]"#);
-        fixes.insert(0, Fix::json_patch(&filter.id, remove));
+        let remove = vec![Op::remove(format!("/spec/configPatches/{place}"))];
+        fixes.insert(0, Fix::patch(&filter.id, remove));
     }
     fixes
 }

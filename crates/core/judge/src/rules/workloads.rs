@@ -4,8 +4,10 @@
 use super::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::analyzed::{DEPLOYMENTS, PODS, has_proxy};
+use super::analyzed::has_proxy;
 use super::held::holds;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::{INJECTION, REVISION, Template};
 use meshladder_mesh::policies::{age, selector};
 use meshladder_mesh::selector::has_labels;
@@ -13,25 +15,17 @@ use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::{Member, Node};
 
 /// The kinds that have the labels of a workload.
-pub(super) const KINDS: [(&str, &str); 6] = [
-    ("Pod", PODS),
-    ("Deployment", DEPLOYMENTS),
-    ("StatefulSet", "k8s/statefulsets.apps.json"),
-    ("DaemonSet", "k8s/daemonsets.apps.json"),
-    (
-        "WorkloadEntry",
-        "k8s/workloadentries.networking.istio.io.json",
-    ),
-    (
-        "WorkloadGroup",
-        "k8s/workloadgroups.networking.istio.io.json",
-    ),
+pub(super) const KINDS: [Kind; 6] = [
+    Kind::Pod,
+    Kind::Deployment,
+    Kind::StatefulSet,
+    Kind::DaemonSet,
+    Kind::WorkloadEntry,
+    Kind::WorkloadGroup,
 ];
 
-/// Their paths of the bundle layout, for `uses`.
-pub(super) const PATHS: &[&str] = &[
-    KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1, KINDS[4].1, KINDS[5].1,
-];
+/// For the `uses` of a rule.
+pub(super) const INPUTS: Inputs = Inputs::of(&KINDS);
 
 /// The pods of all namespaces, and the templates of those to come.
 pub(super) fn templates(mesh: &Mesh) -> impl Iterator<Item = Template<'_>> {
@@ -64,27 +58,25 @@ pub(super) fn namespaces(mesh: &Mesh) -> BTreeSet<&str> {
 fn objects(mesh: &Mesh) -> impl Iterator<Item = &Object> {
     KINDS
         .into_iter()
-        .flat_map(|(kind, _)| mesh.objects.of_kind(kind))
+        .flat_map(|kind| mesh.objects.of_kind(kind))
         .filter(|object| !object.is_assumed())
 }
 
 /// Whether workloads are known at all.
 pub(super) fn are_known(facts: &Facts<'_>) -> bool {
-    KINDS
-        .into_iter()
-        .any(|(kind, path)| holds(facts, path, kind))
+    KINDS.into_iter().any(|kind| holds(facts, kind))
 }
 
 /// Whether its pods have a proxy, will get one, or are ambient. A pod that runs is taken as it is.
 pub(super) fn is_in_mesh(mesh: &Mesh, template: Template<'_>) -> bool {
-    if template.object.id.kind == "Pod" && template.object.node.get("status").is_some() {
+    if template.object.id.is(Kind::Pod) && template.object.node.get("status").is_some() {
         return has_proxy(template.object)
             || template.object.annotation("ambient.istio.io/redirection") == Some("enabled");
     }
     if let Some((_, inject)) = template.inject() {
         return inject.str() == Some("true");
     }
-    let namespace = mesh.objects.get("Namespace", "", template.namespace());
+    let namespace = mesh.objects.get(Kind::Namespace, "", template.namespace());
     template.has_proxy()
         || namespace.is_some_and(|namespace| {
             let injection = namespace.label(INJECTION);

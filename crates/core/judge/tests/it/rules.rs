@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use meshladder_judge::rules::{self, Rule};
+use meshladder_capture::Kind;
+use meshladder_judge::rules::{self, Lens, Rule};
 
 use crate::expect::{expect_file, root};
 
+mod codes;
 mod example;
 mod files;
 
@@ -29,10 +31,11 @@ fn codes_are_unique_and_in_order_and_names_tell_the_problem() {
     let mut sorted = codes.clone();
     sorted.sort_unstable();
     sorted.dedup();
-    assert_eq!(
-        codes, sorted,
-        "codes in the order of the families, none twice"
-    );
+    assert_eq!(codes, sorted, "codes in order, none twice");
+    for family in rules::FAMILIES {
+        let is_sorted = family.windows(2).all(|pair| pair[0].code < pair[1].code);
+        assert!(is_sorted, "the family of {}", family[0].code);
+    }
     let names: BTreeSet<&str> = rules::all().map(|rule| rule.name).collect();
     assert_eq!(names.len(), codes.len(), "a name twice");
     for rule in rules::all() {
@@ -89,12 +92,19 @@ fn every_rule_fires_on_its_examples_and_stays_quiet_on_the_others() {
 fn a_rule_declares_every_kind_of_object_it_reads() {
     let mut wrong = Vec::new();
     for rule in rules::all() {
-        let declared: BTreeSet<&str> = rule.needs.iter().chain(rule.uses).copied().collect();
         for example in Example::all(rule.docs) {
+            let lens = if example.is_of_objects(rule) {
+                Lens::Objects
+            } else {
+                Lens::Mesh
+            };
+            let (needs, uses) = (rule.needs(lens), rule.uses(lens));
+            let declared: BTreeSet<Kind> =
+                needs.kinds().iter().chain(uses.kinds()).copied().collect();
             let read = example.kinds_read(rule);
             let missing: Vec<_> = read
                 .iter()
-                .filter(|path| !declared.contains(path.as_str()))
+                .filter(|kind| !declared.contains(kind))
                 .collect();
             if !missing.is_empty() {
                 wrong.push(format!(

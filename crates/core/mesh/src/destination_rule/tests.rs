@@ -1,6 +1,7 @@
 use super::FoundIn::{Client, Root, Service};
 use super::*;
 use crate::tests::mesh_of;
+use meshladder_capture::Kind;
 
 const HOST: &str = "cart.shop.svc.cluster.local";
 
@@ -26,7 +27,11 @@ fn rule(namespace: &str, name: &str, day: u8, spec: &str) -> String {
 
 fn names(rules: &[String], client: &str, host: &str) -> Option<(Vec<String>, FoundIn)> {
     let mesh = mesh_of(&format!("{OBJECTS}{}", rules.concat()));
-    let scope = mesh.scope(mesh.objects.get("Pod", client, "p").expect("it is there"));
+    let scope = mesh.scope(
+        mesh.objects
+            .get(Kind::Pod, client, "p")
+            .expect("it is there"),
+    );
     let found = mesh.destination_rule(scope, host)?;
     Some((
         found
@@ -165,7 +170,11 @@ fn settings_come_from_subset_and_port_with_no_inheritance_for_ports() {
          portLevelSettings: [{port: {number: 81}, tls: {mode: SIMPLE}}], loadBalancer: {simple: ROUND_ROBIN}}",
     );
     let mesh = mesh_of(&format!("{OBJECTS}{first}{second}"));
-    let scope = mesh.scope(mesh.objects.get("Pod", "shop", "p").expect("it is there"));
+    let scope = mesh.scope(
+        mesh.objects
+            .get(Kind::Pod, "shop", "p")
+            .expect("it is there"),
+    );
     let rule = mesh.destination_rule(scope, HOST).expect("it is there");
     for (key, field, port, subset, expected) in [
         ("tls", "mode", 80, None, Some(("second", "ISTIO_MUTUAL"))),

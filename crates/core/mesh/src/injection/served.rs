@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use meshladder_capture::Kind;
 
 use super::Injector;
 use crate::{Mesh, Object, ServiceFacts, present};
@@ -56,7 +57,8 @@ pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> Served<'m> {
     let (namespace, name) = (text("namespace"), text("name"));
     let service = mesh
         .objects
-        .of("Service", "")
+        .of_kind(Kind::Service)
+        .iter()
         .find(|s| s.id.namespace == namespace && s.id.name == name);
     let facts = mesh
         .services
@@ -107,13 +109,13 @@ fn endpoints(mesh: &Mesh, service: &ServiceFacts, port: u16) -> (Tri, String) {
     let mut listed = sliced
         .iter()
         .flat_map(|slice| slice.node.get("endpoints").map_or(&[][..], Node::items));
-    let is_ready = if mesh.objects.of_kind("EndpointSlice").is_empty() {
+    let is_ready = if mesh.objects.of_kind(Kind::EndpointSlice).is_empty() {
         if mesh.pods.is_empty() {
             return unknown(format!("the endpoints of Service {namespace}/{name}"));
         }
         let mut pods = mesh
             .pods_of(service)
-            .filter_map(|pod| mesh.objects.get("Pod", &pod.namespace, &pod.name));
+            .filter_map(|pod| mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name));
         pods.any(ready)
     } else {
         // "A nil value should be interpreted as true."

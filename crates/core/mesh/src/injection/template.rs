@@ -2,6 +2,7 @@
 
 use super::INJECT;
 use crate::Object;
+use meshladder_capture::Kind;
 use meshladder_text::tree::{Node, Value};
 
 /// See the module.
@@ -16,15 +17,10 @@ pub struct Template<'m> {
 impl<'m> Template<'m> {
     /// The template in an object; none for a kind that makes no pods.
     pub fn of(object: &'m Object) -> Option<Self> {
-        let node = match object.id.kind.as_str() {
-            "Pod" => Some(&object.node),
-            "CronJob" => object.spec_at(["jobTemplate", "spec", "template"]),
-            "Deployment"
-            | "StatefulSet"
-            | "DaemonSet"
-            | "ReplicaSet"
-            | "Job"
-            | "ReplicationController" => object.spec_at(["template"]),
+        let node = match object.kind()? {
+            Kind::Pod => Some(&object.node),
+            Kind::CronJob => object.spec_at(["jobTemplate", "spec", "template"]),
+            kind if kind.is_workload() => object.spec_at(["template"]),
             _ => None,
         }?;
         Some(Self { object, node })

@@ -92,7 +92,7 @@ fn mesh(docs: &[&str]) -> Mesh {
 }
 
 /// `yes canary: what @ pointer`
-fn judge(mesh: &Mesh, kind: &str) -> String {
+fn judge(mesh: &Mesh, kind: Kind) -> String {
     let injectors = mesh.injectors();
     let object = &mesh.objects.of_kind(kind)[0];
     let injection = injectors.injection(Template::of(object).expect("it makes pods"));
@@ -119,7 +119,7 @@ fn check(hooks: &[String], cases: &[(&str, &str, &str)]) {
             .map(String::as_str)
             .chain([&*namespace, &*pod])
             .collect();
-        let said = judge(&mesh(&docs), "Pod");
+        let said = judge(&mesh(&docs), Kind::Pod);
         assert!(
             said.starts_with(expected),
             "{namespace}{pod}gave  {said}\nnot   {expected}"
@@ -297,8 +297,8 @@ fn a_webhook_that_is_not_understood_leaves_it_open() {
         "name: a, clientConfig: {{service: {{path: /inject}}}}, namespaceSelector: {{}}, rules: [{RULE}]"
     ));
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\n";
-    assert!(judge(&mesh(&[&everything, pod]), "Pod").starts_with("yes -: webhook a of"));
-    let said = judge(&mesh(&[&default(), pod]), "Pod");
+    assert!(judge(&mesh(&[&everything, pod]), Kind::Pod).starts_with("yes -: webhook a of"));
+    let said = judge(&mesh(&[&default(), pod]), Kind::Pod);
     assert!(
         said.starts_with("unknown -: the labels of namespace shop @ Mutating"),
         "{said}"
@@ -365,12 +365,12 @@ fn istiod_s_own_policy_comes_after_the_webhook() {
         );
         let said = judge(
             &mesh(&[&default(), namespace, &other, &map, &deployment]),
-            "Deployment",
+            Kind::Deployment,
         );
         assert!(said.starts_with(expected), "{config} with {labels}: {said}");
     }
     let system = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n";
-    let said = judge(&mesh(&[&default(), system]), "Pod");
+    let said = judge(&mesh(&[&default(), system]), Kind::Pod);
     assert!(
         said.starts_with("no -: istiod leaves namespace kube-system alone"),
         "{said}"

@@ -4,6 +4,7 @@ use super::{Decision, REVISION, Template};
 use crate::namespaces::Selected;
 use crate::selector;
 use crate::{Mesh, Object, present};
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -54,7 +55,7 @@ pub enum Stage {
 
 /// Every injector webhook.
 pub(super) fn all(mesh: &Mesh) -> Vec<Injector<'_>> {
-    let configs = mesh.objects.of_kind("MutatingWebhookConfiguration").iter();
+    let configs = mesh.objects.of_kind(Kind::MutatingWebhook).iter();
     let hooks = configs.flat_map(|config| {
         let hooks = config
             .node

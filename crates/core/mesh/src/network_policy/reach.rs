@@ -3,6 +3,7 @@
 use super::port::container_port;
 use super::{End, Passage};
 use crate::{Mesh, Object, ServiceFacts};
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// istiod's port for proxies, over TLS.
@@ -99,7 +100,7 @@ impl Mesh {
         let number = target.parse().ok();
         let pods = self
             .pods_of(service)
-            .filter_map(|pod| self.objects.get("Pod", &pod.namespace, &pod.name));
+            .filter_map(|pod| self.objects.get(Kind::Pod, &pod.namespace, &pod.name));
         let pods = pods.filter_map(|pod| {
             Some((
                 End::Pod(pod),
@@ -126,7 +127,7 @@ impl Mesh {
     pub fn slices_of<'m>(&'m self, service: &'m ServiceFacts) -> impl Iterator<Item = &'m Object> {
         let slices = self
             .objects
-            .in_namespace("EndpointSlice", &service.namespace);
+            .in_namespace(Kind::EndpointSlice, &service.namespace);
         slices.filter(|slice| slice.label("kubernetes.io/service-name") == Some(&service.name))
     }
 
@@ -149,7 +150,8 @@ impl Mesh {
                 .to_owned()
         };
         self.objects
-            .of("Pod", "")
+            .of_kind(Kind::Pod)
+            .iter()
             .filter(move |pod| !["Succeeded", "Failed"].contains(&&*phase(pod)))
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Builder, DocId};
 
 /// Namespace `hidden` has pods, and its own object is not here.
@@ -93,7 +94,7 @@ fn mesh(policies: &[&str]) -> Mesh {
 fn end<'m>(mesh: &'m Mesh, name: &'m str) -> End<'m> {
     match name.split_once('/') {
         Some((namespace, name)) => {
-            End::Pod(mesh.objects.get("Pod", namespace, name).expect("a pod"))
+            End::Pod(mesh.objects.get(Kind::Pod, namespace, name).expect("a pod"))
         }
         None => name.parse().map_or(End::Unknown(name), End::Address),
     }
@@ -585,7 +586,10 @@ fn flow(node: &Node) -> String {
 #[test]
 fn a_proxy_s_lifelines_are_asked_one_by_one() {
     let mesh = mesh(&[FORGOTTEN]);
-    let web = mesh.objects.get("Pod", "shop", "web").expect("it is there");
+    let web = mesh
+        .objects
+        .get(Kind::Pod, "shop", "web")
+        .expect("it is there");
     let said = |reaches: Vec<Reach<'_>>| -> Vec<String> {
         let one = |reach: &Reach<'_>| {
             let to = match reach.to {
@@ -618,7 +622,7 @@ fn a_proxy_s_lifelines_are_asked_one_by_one() {
     assert_eq!(said(mesh.reach_webhooks(None)), webhooks);
     let curl = mesh
         .objects
-        .get("Pod", "tools", "curl")
+        .get(Kind::Pod, "tools", "curl")
         .expect("it is there");
     assert_eq!(mesh.reach_istiod(curl, XDS_PLAINTEXT).len(), 2);
 }

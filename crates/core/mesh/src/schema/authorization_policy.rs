@@ -1,21 +1,23 @@
 //! AuthorizationPolicy.
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS};
-use super::describe::Type::{Enum, List, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, Type, checked, list, may, must, plain};
-use super::text::Text;
+use super::describe::FieldType::{Enum, List, Of, Text as TextOf};
+use super::describe::{
+    FieldType, KindSchema, MessageSchema, STRING, checked, list, may, must, plain,
+};
+use super::text::TextRule;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "AuthorizationPolicy",
-    group: "security.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::AuthorizationPolicy,
     versions: &["v1", "v1beta1"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "AuthorizationPolicy",
     &[
         may("action", Enum(&["ALLOW", "DENY", "AUDIT", "CUSTOM"])),
@@ -28,10 +30,10 @@ static SPEC: Message = checked(
     checks::spec,
 );
 
-static PROVIDER: Message = plain("ExtensionProvider", &[may("name", STRING)]);
+static PROVIDER: MessageSchema = plain("ExtensionProvider", &[may("name", STRING)]);
 
 /// "`from` must not be empty"
-static RULE: Message = checked(
+static RULE: MessageSchema = checked(
     "Rule",
     &[
         may("from", List(&Of(&FROM), 1, 512)),
@@ -41,17 +43,17 @@ static RULE: Message = checked(
     checks::rule,
 );
 
-static FROM: Message = plain("Rule.From", &[must("source", Of(&SOURCE))]);
+static FROM: MessageSchema = plain("Rule.From", &[must("source", Of(&SOURCE))]);
 
-static TO: Message = plain("Rule.To", &[must("operation", Of(&OPERATION))]);
+static TO: MessageSchema = plain("Rule.To", &[must("operation", Of(&OPERATION))]);
 
 /// "empty value not allowed"
-const VALUES: Type = list(&TextOf(Text::Filled));
-const RANGES: Type = list(&TextOf(Text::Range));
-const PORTS: Type = list(&TextOf(Text::PortNumber));
-const ACCOUNTS: Type = List(&TextOf(Text::Account), 0, 16);
+const VALUES: FieldType = list(&TextOf(TextRule::Filled));
+const RANGES: FieldType = list(&TextOf(TextRule::Range));
+const PORTS: FieldType = list(&TextOf(TextRule::PortNumber));
+const ACCOUNTS: FieldType = List(&TextOf(TextRule::Account), 0, 16);
 
-static SOURCE: Message = checked(
+static SOURCE: MessageSchema = checked(
     "Source",
     &[
         may("ipBlocks", RANGES),
@@ -70,7 +72,7 @@ static SOURCE: Message = checked(
     checks::source,
 );
 
-static OPERATION: Message = checked(
+static OPERATION: MessageSchema = checked(
     "Operation",
     &[
         may("hosts", VALUES),
@@ -85,10 +87,10 @@ static OPERATION: Message = checked(
     checks::operation,
 );
 
-static CONDITION: Message = checked(
+static CONDITION: MessageSchema = checked(
     "Condition",
     &[
-        must("key", TextOf(Text::Filled)),
+        must("key", TextOf(TextRule::Filled)),
         may("notValues", VALUES),
         may("values", VALUES),
     ],

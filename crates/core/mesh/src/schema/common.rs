@@ -1,50 +1,51 @@
 //! What several of Istio's kinds are made of: selectors, references to targets, exports.
 
-use super::describe::Type::{Map, Of, Text as TextOf};
-use super::describe::{Message, STRING, Type, checked, list, may, must};
+use super::describe::FieldType::{Map, Of, Text as TextOf};
+use super::describe::{FieldType, MessageSchema, STRING, checked, list, may, must};
 use super::fault::{Flaw, shown};
 use super::fields::{has, items, set, text};
 use super::names::is_label;
-use super::text::Text;
-use super::walk::Walk;
+use super::text::TextRule;
+use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// `istio.type.v1beta1.WorkloadSelector`
-pub(super) static WORKLOAD_SELECTOR: Message = checked(
+pub(super) static WORKLOAD_SELECTOR: MessageSchema = checked(
     "WorkloadSelector",
-    &[may("matchLabels", Map(Text::Free, &STRING))],
+    &[may("matchLabels", Map(TextRule::Free, &STRING))],
     |node, walk| {
         labels_selected(node, "matchLabels", walk);
     },
 );
 
 /// `istio.networking.v1alpha3.WorkloadSelector`
-pub(super) static LABEL_SELECTOR: Message = checked(
+pub(super) static LABEL_SELECTOR: MessageSchema = checked(
     "WorkloadSelector",
-    &[may("labels", Map(Text::Free, &STRING))],
+    &[may("labels", Map(TextRule::Free, &STRING))],
     |node, walk| {
         labels_selected(node, "labels", walk);
     },
 );
 
 /// `istio.type.v1beta1.PolicyTargetReference`
-pub(super) static TARGET_REF: Message = checked(
+pub(super) static TARGET_REF: MessageSchema = checked(
     "PolicyTargetReference",
     &[
         may("group", STRING),
-        must("kind", TextOf(Text::Filled)),
-        must("name", TextOf(Text::Filled)),
+        must("kind", TextOf(TextRule::Filled)),
+        must("name", TextOf(TextRule::Filled)),
         may("namespace", STRING),
     ],
     target,
 );
 
-pub(super) const TARGET_REFS: Type = Type::List(&Of(&TARGET_REF), 0, 16);
-pub(super) const SELECTOR: Type = Of(&WORKLOAD_SELECTOR);
-pub(super) const EXPORT_TO: Type = list(&STRING);
+pub(super) const TARGET_REFS: FieldType = FieldType::List(&Of(&TARGET_REF), 0, 16);
+pub(super) const SELECTOR: FieldType = Of(&WORKLOAD_SELECTOR);
+pub(super) const EXPORT_TO: FieldType = list(&STRING);
 
 /// "wildcard is not supported in selector", "workload selector specified without labels"
-fn labels_selected<'n>(node: &'n Node, field: &str, walk: &mut Walk<'n>) {
+fn labels_selected<'n>(node: &'n Node, field: &str, walk: &mut SchemaWalk<'n>) {
     let members = node.get(field).map_or(&[][..], Node::members);
     if members.is_empty() {
         walk.fault(
@@ -69,7 +70,7 @@ fn labels_selected<'n>(node: &'n Node, field: &str, walk: &mut Walk<'n>) {
 }
 
 /// "targetRef namespace must not be set", "targetRef must be to one of …"
-fn target<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+fn target<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if let Some(namespace) = set(node, "namespace").filter(|namespace| namespace.str() != Some(""))
     {
         walk.fault(
@@ -101,14 +102,14 @@ fn target<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "only one of targetRefs or workloadSelector can be set"
-pub(super) fn one_selection<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn one_selection<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     super::fields::at_most_one(node, &["selector", "targetRef", "targetRefs"], walk);
 }
 
 /// Whether `.`, `*`, `~` and names go together in `exportTo`.
-pub(super) fn export_to<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn export_to<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let entries = items(spec, "exportTo");
-    let is_entry = walk.object.id.kind == "ServiceEntry";
+    let is_entry = walk.object.id.is(Kind::ServiceEntry);
     let own = walk.object.id.namespace.as_str();
     let name = |node: &'n Node| node.str().map(|text| if text == "." { own } else { text });
     for (at, entry) in entries.iter().enumerate() {
@@ -133,7 +134,7 @@ pub(super) fn export_to<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
             );
         }
     }
-    if has(spec, "workloadSelector") && walk.object.id.kind == "DestinationRule" {
+    if has(spec, "workloadSelector") && walk.object.id.is(Kind::DestinationRule) {
         for entry in entries
             .iter()
             .filter(|entry| name(entry).is_some_and(|name| name != own))

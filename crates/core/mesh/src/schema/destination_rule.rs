@@ -1,30 +1,31 @@
 //! DestinationRule.
 
 use super::common::{EXPORT_TO, SELECTOR};
-use super::describe::Type::{Bool, Enum, Int, List, Map, Number, Of, Text as TextOf, Time};
+use super::describe::FieldType::{Bool, Enum, Int, List, Map, Number, Of, Text as TextOf, Time};
 use super::describe::{
-    COUNT, INT32, Kind, LABELS, Message, PERCENT, PORT, STRING, STRINGS, Span, TIME, UINT32,
-    checked, list, may, must, plain,
+    COUNT, DurationRule, KindSchema, LABELS, MessageSchema, PERCENT, PORT, STRING, STRINGS, TIME,
+    UINT32, checked, list, may, must, plain,
 };
-use super::text::Text;
+use super::text::TextRule;
 use super::virtual_service::PORT_SELECTOR;
+use crate::schema::describe::INT32;
+use meshladder_capture::Kind;
 
 mod checks;
 mod locality;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "DestinationRule",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::DestinationRule,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "DestinationRule",
     &[
         may("exportTo", EXPORT_TO),
-        must("host", TextOf(Text::HostPattern)),
+        must("host", TextOf(TextRule::HostPattern)),
         may("subsets", list(&Of(&SUBSET))),
         may("trafficPolicy", Of(&TRAFFIC_POLICY)),
         may("workloadSelector", SELECTOR),
@@ -32,16 +33,16 @@ static SPEC: Message = checked(
     checks::spec,
 );
 
-static SUBSET: Message = plain(
+static SUBSET: MessageSchema = plain(
     "Subset",
     &[
         may("labels", LABELS),
-        must("name", TextOf(Text::Label)),
+        must("name", TextOf(TextRule::Label)),
         may("trafficPolicy", Of(&TRAFFIC_POLICY)),
     ],
 );
 
-static TRAFFIC_POLICY: Message = checked(
+static TRAFFIC_POLICY: MessageSchema = checked(
     "TrafficPolicy",
     &[
         may("connectionPool", Of(&CONNECTION_POOL)),
@@ -56,7 +57,7 @@ static TRAFFIC_POLICY: Message = checked(
     checks::traffic_policy,
 );
 
-static PORT_POLICY: Message = checked(
+static PORT_POLICY: MessageSchema = checked(
     "PortTrafficPolicy",
     &[
         may("connectionPool", Of(&CONNECTION_POOL)),
@@ -68,11 +69,12 @@ static PORT_POLICY: Message = checked(
     checks::port_policy,
 );
 
-static PORT_SELECTOR_OR_NONE: Message = plain(PORT_SELECTOR.name, &[may("number", UINT32)]);
+static PORT_SELECTOR_OR_NONE: MessageSchema = plain(PORT_SELECTOR.name, &[may("number", UINT32)]);
 
-static PROXY_PROTOCOL: Message = plain("ProxyProtocol", &[may("version", Enum(&["V1", "V2"]))]);
+static PROXY_PROTOCOL: MessageSchema =
+    plain("ProxyProtocol", &[may("version", Enum(&["V1", "V2"]))]);
 
-static RETRY_BUDGET: Message = plain(
+static RETRY_BUDGET: MessageSchema = plain(
     "RetryBudget",
     &[
         may("minRetryConcurrency", UINT32),
@@ -80,7 +82,7 @@ static RETRY_BUDGET: Message = plain(
     ],
 );
 
-static TUNNEL: Message = checked(
+static TUNNEL: MessageSchema = checked(
     "TunnelSettings",
     &[
         may("protocol", STRING),
@@ -90,7 +92,7 @@ static TUNNEL: Message = checked(
     checks::tunnel,
 );
 
-pub(super) static CONNECTION_POOL: Message = checked(
+pub(super) static CONNECTION_POOL: MessageSchema = checked(
     "ConnectionPoolSettings",
     &[
         may("http", Of(&HTTP_SETTINGS)),
@@ -101,7 +103,7 @@ pub(super) static CONNECTION_POOL: Message = checked(
     },
 );
 
-static HTTP_SETTINGS: Message = checked(
+static HTTP_SETTINGS: MessageSchema = checked(
     "HTTPSettings",
     &[
         may(
@@ -119,19 +121,19 @@ static HTTP_SETTINGS: Message = checked(
     checks::http_settings,
 );
 
-static TCP_SETTINGS: Message = plain(
+static TCP_SETTINGS: MessageSchema = plain(
     "TCPSettings",
     &[
         may("connectTimeout", TIME),
         // "If set to 0s, the timeout will be disabled."
-        may("idleTimeout", Time(Span::Free)),
+        may("idleTimeout", Time(DurationRule::Free)),
         may("maxConnectionDuration", TIME),
         may("maxConnections", COUNT),
         may("tcpKeepalive", Of(&KEEPALIVE)),
     ],
 );
 
-static KEEPALIVE: Message = plain(
+static KEEPALIVE: MessageSchema = plain(
     "TcpKeepalive",
     &[
         may("interval", TIME),
@@ -140,7 +142,7 @@ static KEEPALIVE: Message = plain(
     ],
 );
 
-static OUTLIER_DETECTION: Message = checked(
+static OUTLIER_DETECTION: MessageSchema = checked(
     "OutlierDetection",
     &[
         may("baseEjectionTime", TIME),
@@ -156,7 +158,7 @@ static OUTLIER_DETECTION: Message = checked(
     checks::outlier_detection,
 );
 
-pub(super) static CLIENT_TLS: Message = checked(
+pub(super) static CLIENT_TLS: MessageSchema = checked(
     "ClientTLSSettings",
     &[
         may("caCertificates", STRING),
@@ -175,7 +177,7 @@ pub(super) static CLIENT_TLS: Message = checked(
     checks::client_tls,
 );
 
-static LOAD_BALANCER: Message = checked(
+static LOAD_BALANCER: MessageSchema = checked(
     "LoadBalancerSettings",
     &[
         may("consistentHash", Of(&CONSISTENT_HASH)),
@@ -197,7 +199,7 @@ static LOAD_BALANCER: Message = checked(
     |node, walk| super::fields::at_most_one(node, &["simple", "consistentHash"], walk),
 );
 
-static WARMUP: Message = plain(
+static WARMUP: MessageSchema = plain(
     "WarmupConfiguration",
     &[
         may("aggression", Number(1.0, f64::MAX)),
@@ -206,7 +208,7 @@ static WARMUP: Message = plain(
     ],
 );
 
-static CONSISTENT_HASH: Message = checked(
+static CONSISTENT_HASH: MessageSchema = checked(
     "ConsistentHashLB",
     &[
         may("httpCookie", Of(&COOKIE)),
@@ -220,29 +222,29 @@ static CONSISTENT_HASH: Message = checked(
     checks::consistent_hash,
 );
 
-static COOKIE: Message = plain(
+static COOKIE: MessageSchema = plain(
     "HTTPCookie",
     &[
         may("attributes", list(&Of(&COOKIE_ATTRIBUTE))),
-        must("name", TextOf(Text::Filled)),
+        must("name", TextOf(TextRule::Filled)),
         may("path", STRING),
-        may("ttl", Time(Span::Free)),
+        may("ttl", Time(DurationRule::Free)),
     ],
 );
 
-static COOKIE_ATTRIBUTE: Message =
+static COOKIE_ATTRIBUTE: MessageSchema =
     plain("Attribute", &[must("name", STRING), may("value", STRING)]);
 
-static RING_HASH: Message = plain("RingHash", &[may("minimumRingSize", Int(0, i64::MAX))]);
+static RING_HASH: MessageSchema = plain("RingHash", &[may("minimumRingSize", Int(0, i64::MAX))]);
 
 /// "tableSize must be less than 5000011 for maglev"
-static MAGLEV: Message = checked(
+static MAGLEV: MessageSchema = checked(
     "MagLev",
     &[may("tableSize", Int(0, 5_000_010))],
     checks::maglev,
 );
 
-static LOCALITY: Message = checked(
+static LOCALITY: MessageSchema = checked(
     "LocalityLoadBalancerSetting",
     &[
         may("distribute", list(&Of(&DISTRIBUTE))),
@@ -253,16 +255,16 @@ static LOCALITY: Message = checked(
     locality::setting,
 );
 
-static DISTRIBUTE: Message = checked(
+static DISTRIBUTE: MessageSchema = checked(
     "Distribute",
     &[
         may("from", STRING),
-        may("to", Map(Text::Free, &Int(1, 100))),
+        may("to", Map(TextRule::Free, &Int(1, 100))),
     ],
     locality::distribute,
 );
 
-static FAILOVER: Message = checked(
+static FAILOVER: MessageSchema = checked(
     "Failover",
     &[may("from", STRING), may("to", STRING)],
     locality::failover,

@@ -1,24 +1,24 @@
 //! Durations as Istio's objects write them, which is as Go does: `1.5s`, `2m30s`, `100ms`.
 
-use super::describe::Span;
+use super::describe::DurationRule;
 
 const MILLISECOND: f64 = 1e6;
 const SECOND: f64 = 1e9;
 
 /// What is wrong with a duration, to follow the value.
-pub(super) fn problem(span: Span, text: &str) -> Option<&'static str> {
-    if span == Span::Gateway {
+pub(super) fn problem(span: DurationRule, text: &str) -> Option<&'static str> {
+    if span == DurationRule::Gateway {
         return (!is_of_gateway_api(text)).then_some("not a duration such as \"10s\" or \"1h30m\"");
     }
     let Some(nanoseconds) = nanoseconds(text) else {
         return Some("not a duration such as \"1.5s\"");
     };
     match span {
-        Span::Free | Span::Gateway => None,
+        DurationRule::Free | DurationRule::Gateway => None,
         _ if nanoseconds < MILLISECOND => Some("less than a millisecond"),
         _ if nanoseconds % MILLISECOND != 0.0 => Some("finer than a millisecond"),
-        Span::Seconds if nanoseconds % SECOND != 0.0 => Some("finer than a second"),
-        Span::Milliseconds | Span::Seconds => None,
+        DurationRule::Seconds if nanoseconds % SECOND != 0.0 => Some("finer than a second"),
+        DurationRule::Milliseconds | DurationRule::Seconds => None,
     }
 }
 
@@ -111,20 +111,20 @@ mod tests {
     #[test]
     fn what_a_field_asks_for_is_held() {
         for (span, text, is_bad) in [
-            (Span::Milliseconds, "1ms", false),
-            (Span::Milliseconds, "0s", true),
-            (Span::Milliseconds, "1.0005s", true),
-            (Span::Milliseconds, "-1s", true),
-            (Span::Seconds, "24h", false),
-            (Span::Seconds, "1.5s", true),
-            (Span::Free, "0s", false),
-            (Span::Free, "soon", true),
-            (Span::Gateway, "1h30m", false),
-            (Span::Gateway, "0s", false),
-            (Span::Gateway, "1.5s", true),
-            (Span::Gateway, "100000s", true),
-            (Span::Gateway, "", true),
-            (Span::Gateway, "1s1s1s1s1s", true),
+            (DurationRule::Milliseconds, "1ms", false),
+            (DurationRule::Milliseconds, "0s", true),
+            (DurationRule::Milliseconds, "1.0005s", true),
+            (DurationRule::Milliseconds, "-1s", true),
+            (DurationRule::Seconds, "24h", false),
+            (DurationRule::Seconds, "1.5s", true),
+            (DurationRule::Free, "0s", false),
+            (DurationRule::Free, "soon", true),
+            (DurationRule::Gateway, "1h30m", false),
+            (DurationRule::Gateway, "0s", false),
+            (DurationRule::Gateway, "1.5s", true),
+            (DurationRule::Gateway, "100000s", true),
+            (DurationRule::Gateway, "", true),
+            (DurationRule::Gateway, "1s1s1s1s1s", true),
         ] {
             assert_eq!(problem(span, text).is_some(), is_bad, "{text} as {span:?}");
         }

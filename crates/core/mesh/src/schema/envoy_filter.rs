@@ -1,21 +1,23 @@
 //! EnvoyFilter. What a patch holds is Envoy's, and not looked into.
 
 use super::common::{LABEL_SELECTOR, TARGET_REFS};
-use super::describe::Type::{Any, Enum, Map, Of, Text as TextOf};
-use super::describe::{INT32, Kind, Message, STRING, UINT32, checked, list, may, must, plain};
-use super::text::Text;
+use super::describe::FieldType::{Any, Enum, Map, Of, Text as TextOf};
+use super::describe::{
+    INT32, KindSchema, MessageSchema, STRING, UINT32, checked, list, may, must, plain,
+};
+use super::text::TextRule;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "EnvoyFilter",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::EnvoyFilter,
     versions: &["v1alpha3"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "EnvoyFilter",
     &[
         may("configPatches", list(&Of(&CONFIG_PATCH))),
@@ -41,7 +43,7 @@ const APPLY_TO: &[&str] = &[
     "LISTENER_FILTER",
 ];
 
-static CONFIG_PATCH: Message = checked(
+static CONFIG_PATCH: MessageSchema = checked(
     "EnvoyConfigObjectPatch",
     &[
         must("applyTo", Enum(APPLY_TO)),
@@ -51,7 +53,7 @@ static CONFIG_PATCH: Message = checked(
     checks::config_patch,
 );
 
-static MATCH: Message = checked(
+static MATCH: MessageSchema = checked(
     "EnvoyConfigObjectMatch",
     &[
         may("cluster", Of(&CLUSTER_MATCH)),
@@ -79,16 +81,16 @@ static MATCH: Message = checked(
     },
 );
 
-static PROXY_MATCH: Message = checked(
+static PROXY_MATCH: MessageSchema = checked(
     "ProxyMatch",
     &[
-        may("metadata", Map(Text::Free, &STRING)),
+        may("metadata", Map(TextRule::Free, &STRING)),
         may("proxyVersion", STRING),
     ],
     checks::proxy_match,
 );
 
-static CLUSTER_MATCH: Message = plain(
+static CLUSTER_MATCH: MessageSchema = plain(
     "ClusterMatch",
     &[
         may("name", STRING),
@@ -98,7 +100,7 @@ static CLUSTER_MATCH: Message = plain(
     ],
 );
 
-static ROUTE_CONFIGURATION_MATCH: Message = plain(
+static ROUTE_CONFIGURATION_MATCH: MessageSchema = plain(
     "RouteConfigurationMatch",
     &[
         may("gateway", STRING),
@@ -109,7 +111,7 @@ static ROUTE_CONFIGURATION_MATCH: Message = plain(
     ],
 );
 
-static VIRTUAL_HOST_MATCH: Message = plain(
+static VIRTUAL_HOST_MATCH: MessageSchema = plain(
     "VirtualHostMatch",
     &[
         may("domainName", STRING),
@@ -118,7 +120,7 @@ static VIRTUAL_HOST_MATCH: Message = plain(
     ],
 );
 
-static ROUTE_MATCH: Message = plain(
+static ROUTE_MATCH: MessageSchema = plain(
     "RouteMatch",
     &[
         may(
@@ -129,7 +131,7 @@ static ROUTE_MATCH: Message = plain(
     ],
 );
 
-static LISTENER_MATCH: Message = plain(
+static LISTENER_MATCH: MessageSchema = plain(
     "ListenerMatch",
     &[
         may("filterChain", Of(&FILTER_CHAIN_MATCH)),
@@ -140,7 +142,7 @@ static LISTENER_MATCH: Message = plain(
     ],
 );
 
-static FILTER_CHAIN_MATCH: Message = plain(
+static FILTER_CHAIN_MATCH: MessageSchema = plain(
     "FilterChainMatch",
     &[
         may("applicationProtocols", STRING),
@@ -152,14 +154,15 @@ static FILTER_CHAIN_MATCH: Message = plain(
     ],
 );
 
-static FILTER_MATCH: Message = plain(
+static FILTER_MATCH: MessageSchema = plain(
     "FilterMatch",
     &[may("name", STRING), may("subFilter", Of(&SUB_FILTER_MATCH))],
 );
 
-static SUB_FILTER_MATCH: Message = plain("SubFilterMatch", &[must("name", TextOf(Text::Filled))]);
+static SUB_FILTER_MATCH: MessageSchema =
+    plain("SubFilterMatch", &[must("name", TextOf(TextRule::Filled))]);
 
-static WAYPOINT_MATCH: Message = plain(
+static WAYPOINT_MATCH: MessageSchema = plain(
     "WaypointMatch",
     &[
         may("filter", Of(&FILTER_MATCH)),
@@ -168,9 +171,9 @@ static WAYPOINT_MATCH: Message = plain(
     ],
 );
 
-static WAYPOINT_ROUTE: Message = plain("RouteMatch", &[may("name", STRING)]);
+static WAYPOINT_ROUTE: MessageSchema = plain("RouteMatch", &[may("name", STRING)]);
 
-static PATCH: Message = plain(
+static PATCH: MessageSchema = plain(
     "Patch",
     &[
         may(

@@ -2,14 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::{Object, ObjectRef};
+use crate::{Object, ObjectRef, Op};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::json::escape;
 use meshladder_text::tree::{Node, Value};
 
 /// One thing that is wrong with an object.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct SchemaFault {
     /// What sort of thing.
     pub flaw: Flaw,
     /// The object.
@@ -23,12 +24,12 @@ pub struct Fault {
     /// What is wrong there, to follow the part's name: `is 0, out of range`.
     pub what: String,
     /// The operations of a JSON patch that repairs it, where that is certain.
-    pub patch: Option<String>,
+    pub patch: Option<Vec<Op>>,
 }
 
-/// The same, while the object is at hand.
+/// A fault while its object is at hand.
 #[derive(Debug)]
-pub(super) struct Found<'m> {
+pub(super) struct ObjectFault<'m> {
     pub(super) flaw: Flaw,
     pub(super) object: &'m Object,
     pub(super) node: &'m Node,
@@ -74,17 +75,16 @@ pub enum Flaw {
 pub(super) enum Repair {
     /// The field is renamed.
     Rename(&'static str),
-    /// The value is replaced by this JSON.
-    Replace(String),
+    /// The value is replaced by this one.
+    Replace(Value),
 }
 
-impl Found<'_> {
-    pub(super) fn told(self) -> Fault {
+impl ObjectFault<'_> {
+    pub(super) fn told(self) -> SchemaFault {
         let path = self.object.path_of(self.node);
         // Two kinds are called Gateway, and patches are for Istio's.
-        let is_named =
-            self.object.id.kind != "Gateway" || self.object.group == "networking.istio.io";
-        Fault {
+        let is_named = !self.object.is(Kind::K8sGateway);
+        SchemaFault {
             flaw: self.flaw,
             object: self.object.id.clone(),
             doc: self.object.doc.clone(),
@@ -100,19 +100,12 @@ impl Found<'_> {
     }
 }
 
-fn patch(repair: &Repair, path: &str, node: &Node) -> Option<String> {
+fn patch(repair: &Repair, path: &str, node: &Node) -> Option<Vec<Op>> {
     Some(match repair {
-        Repair::Replace(value) => format!(
-            r#"[{{"op":"replace","path":{},"value":{value}}}]"#,
-            escape(path)
-        ),
+        Repair::Replace(value) => vec![Op::replace(path, value.clone())],
         Repair::Rename(name) => {
             let (parent, _) = path.rsplit_once('/')?;
-            let (renamed, removed) = (escape(&format!("{parent}/{name}")), escape(path));
-            let value = node.to_json();
-            format!(
-                r#"[{{"op":"add","path":{renamed},"value":{value}}},{{"op":"remove","path":{removed}}}]"#
-            )
+            vec![Op::add(format!("{parent}/{name}"), node), Op::remove(path)]
         }
     })
 }

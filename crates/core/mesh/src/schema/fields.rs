@@ -1,7 +1,7 @@
 //! Reading the fields of a message, for looks at several together.
 
 use super::fault::{Flaw, shown};
-use super::walk::Walk;
+use super::walk::SchemaWalk;
 use meshladder_text::tree::{Node, Value};
 
 /// The field, when it says anything.
@@ -58,7 +58,7 @@ pub(super) fn first<'n>(
 }
 
 /// At most one of the fields may be set.
-pub(super) fn at_most_one<'n>(node: &'n Node, names: &[&'static str], walk: &mut Walk<'n>) {
+pub(super) fn at_most_one<'n>(node: &'n Node, names: &[&'static str], walk: &mut SchemaWalk<'n>) {
     let mut there = names
         .iter()
         .filter_map(|name| Some((name, set(node, name)?)));
@@ -73,7 +73,12 @@ pub(super) fn at_most_one<'n>(node: &'n Node, names: &[&'static str], walk: &mut
 }
 
 /// None of these fields goes with that one.
-pub(super) fn not_beside<'n>(node: &'n Node, one: &str, others: &[&str], walk: &mut Walk<'n>) {
+pub(super) fn not_beside<'n>(
+    node: &'n Node,
+    one: &str,
+    others: &[&str],
+    walk: &mut SchemaWalk<'n>,
+) {
     if !has(node, one) {
         return;
     }
@@ -91,7 +96,7 @@ pub(super) fn not_beside<'n>(node: &'n Node, one: &str, others: &[&str], walk: &
 }
 
 /// At least one of the fields must be set.
-pub(super) fn at_least_one<'n>(node: &'n Node, names: &[&'static str], walk: &mut Walk<'n>) {
+pub(super) fn at_least_one<'n>(node: &'n Node, names: &[&'static str], walk: &mut SchemaWalk<'n>) {
     if first(node, names).is_none() {
         let (last, others) = names.split_last().expect("a choice has names");
         walk.fault(
@@ -106,7 +111,7 @@ pub(super) fn at_least_one<'n>(node: &'n Node, names: &[&'static str], walk: &mu
 pub(super) fn all_different<'n>(
     nodes: &'n [Node],
     of: impl Fn(&'n Node) -> Option<&'n Node>,
-    walk: &mut Walk<'n>,
+    walk: &mut SchemaWalk<'n>,
 ) {
     if nodes.len() < 2 {
         return;

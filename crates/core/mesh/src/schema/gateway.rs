@@ -1,32 +1,34 @@
 //! Gateway.
 
-use super::describe::Type::{Bool, Enum, List, Map, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, STRINGS, UINT32, checked, may, must, plain, some};
-use super::text::Text;
+use super::describe::FieldType::{Bool, Enum, List, Map, Of, Text as TextOf};
+use super::describe::{
+    KindSchema, MessageSchema, STRING, STRINGS, UINT32, checked, may, must, plain, some,
+};
+use super::text::TextRule;
+use meshladder_capture::Kind;
 
 mod checks;
 mod tls;
 
 pub(super) use checks::{hostname, is_socket};
 
-pub(super) static KIND: Kind = Kind {
-    kind: "Gateway",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::Gateway,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "Gateway",
     &[
-        may("selector", Map(Text::Free, &STRING)),
+        may("selector", Map(TextRule::Free, &STRING)),
         must("servers", some(&Of(&SERVER))),
     ],
     checks::spec,
 );
 
-static SERVER: Message = checked(
+static SERVER: MessageSchema = checked(
     "Server",
     &[
         may("bind", STRING),
@@ -39,19 +41,19 @@ static SERVER: Message = checked(
     checks::server,
 );
 
-static SERVER_PORT: Message = plain(
+static SERVER_PORT: MessageSchema = plain(
     "Port",
     &[
-        must("name", TextOf(Text::Filled)),
+        must("name", TextOf(TextRule::Filled)),
         must("number", UINT32),
-        must("protocol", TextOf(Text::NeededProtocol)),
+        must("protocol", TextOf(TextRule::NeededProtocol)),
         may("targetPort", UINT32),
     ],
 );
 
 const VERSIONS: &[&str] = &["TLS_AUTO", "TLSV1_0", "TLSV1_1", "TLSV1_2", "TLSV1_3"];
 
-pub(super) static SERVER_TLS: Message = checked(
+pub(super) static SERVER_TLS: MessageSchema = checked(
     "ServerTLSSettings",
     &[
         may("caCertCredentialName", STRING),
@@ -84,7 +86,7 @@ pub(super) static SERVER_TLS: Message = checked(
     tls::settings,
 );
 
-static TLS_CERTIFICATE: Message = plain(
+static TLS_CERTIFICATE: MessageSchema = plain(
     "TLSCertificate",
     &[
         may("caCertificates", STRING),

@@ -1,12 +1,12 @@
 //! What was probably meant.
 
-use super::describe::{Kind, Message, Span, Type};
-use meshladder_text::json::escape;
+use super::describe::{FieldType, KindSchema, MessageSchema};
+use crate::schema::describe::DurationRule;
 use meshladder_text::near;
 use meshladder_text::tree::{Node, Value};
 
 /// The field that a name was meant to be, when only one is near.
-pub(super) fn field(message: &'static Message, key: &str) -> Option<&'static str> {
+pub(super) fn field(message: &'static MessageSchema, key: &str) -> Option<&'static str> {
     name(message.fields.iter().map(|field| field.name), key)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn camel_case(key: &str) -> Option<String> {
 }
 
 /// Where in the kind there is a field of that name, when there is one place: `spec.http[]`.
-pub(super) fn home(kind: &'static Kind, key: &str) -> Option<String> {
+pub(super) fn home(kind: &'static KindSchema, key: &str) -> Option<String> {
     let mut found = Vec::new();
     homes(kind.spec, key, "spec", &mut found);
     match &found[..] {
@@ -83,49 +83,49 @@ pub(super) fn home(kind: &'static Kind, key: &str) -> Option<String> {
     }
 }
 
-fn homes(message: &'static Message, key: &str, path: &str, found: &mut Vec<String>) {
+fn homes(message: &'static MessageSchema, key: &str, path: &str, found: &mut Vec<String>) {
     if message.field(key).is_some() {
         found.push(path.to_owned());
     }
     for field in message.fields {
         let mut path = format!("{path}.{}", field.name);
         let mut of = &field.of;
-        while let Type::List(inner, ..) | Type::Map(_, inner) = of {
+        while let FieldType::List(inner, ..) | FieldType::Map(_, inner) = of {
             path.push_str("[]");
             of = inner;
         }
-        if let Type::Of(inner) = of {
+        if let FieldType::Of(inner) = of {
             homes(inner, key, &path, found);
         }
     }
 }
 
-/// The value in the type that was asked for, as JSON, where it is plain: a number in quotes, one
-/// entry as a list.
-pub(super) fn in_type(node: &Node, of: &Type) -> Option<String> {
+/// The value in the type that was asked for, where it is plain: a number in quotes, one entry as a
+/// list.
+pub(super) fn in_type(node: &Node, of: &FieldType) -> Option<Value> {
     match (of, &node.value) {
-        (Type::Text(_), Value::Number(text)) => Some(escape(text)),
-        (Type::Bool, Value::String(text)) if matches!(&**text, "true" | "false") => {
-            Some(text.to_string())
+        (FieldType::Text(_), Value::Number(text)) => Some(Value::String(text.clone())),
+        (FieldType::Bool, Value::String(text)) if matches!(&**text, "true" | "false") => {
+            Some(Value::Bool(&**text == "true"))
         }
-        (Type::List(Type::Text(_), ..), Value::String(_))
-        | (Type::List(Type::Of(_), ..), Value::Object(_)) => Some(format!("[{}]", node.to_json())),
+        (FieldType::List(FieldType::Text(_), ..), Value::String(_))
+        | (FieldType::List(FieldType::Of(_), ..), Value::Object(_)) => Some(Value::list([node])),
         _ => None,
     }
 }
 
 /// A type, for people.
-pub(super) fn in_words(of: &Type) -> &'static str {
+pub(super) fn in_words(of: &FieldType) -> &'static str {
     match of {
-        Type::Any | Type::Map(..) | Type::Of(_) => "an object",
-        Type::Bool => "true or false",
-        Type::Text(_) => "text",
-        Type::Int(..) => "a whole number",
-        Type::Number(..) => "a number",
-        Type::Time(Span::Gateway) => "a duration such as \"10s\"",
-        Type::Time(_) => "a duration such as \"1.5s\"",
-        Type::Enum(_) => "a name",
-        Type::List(..) => "a list",
+        FieldType::Any | FieldType::Map(..) | FieldType::Of(_) => "an object",
+        FieldType::Bool => "true or false",
+        FieldType::Text(_) => "text",
+        FieldType::Int(..) => "a whole number",
+        FieldType::Number(..) => "a number",
+        FieldType::Time(DurationRule::Gateway) => "a duration such as \"10s\"",
+        FieldType::Time(_) => "a duration such as \"1.5s\"",
+        FieldType::Enum(_) => "a name",
+        FieldType::List(..) => "a list",
     }
 }
 

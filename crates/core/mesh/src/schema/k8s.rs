@@ -1,12 +1,14 @@
 //! Kinds of the Gateway API that istiod reads, with the fields of its standard and of its
 //! experimental channel.
 
-use super::describe::Type::{Enum, Int, List, Map, Number, Of, Text as TextOf};
-use super::describe::{Field, Message, PORT, STRING, STRINGS, Type, checked, may, must, plain};
+use super::describe::FieldType::{Enum, Int, List, Map, Number, Of, Text as TextOf};
+use super::describe::{
+    FieldSchema, FieldType, MessageSchema, PORT, STRING, STRINGS, checked, may, must, plain,
+};
 use super::fault::{Flaw, shown};
 use super::fields::{has, text};
-use super::text::Text;
-use super::walk::Walk;
+use super::text::TextRule;
+use super::walk::SchemaWalk;
 use meshladder_text::tree::Node;
 
 pub(super) mod backend_tls_policy;
@@ -20,13 +22,11 @@ pub(super) mod stream_routes;
 
 mod filters;
 
-const GROUP: &str = "gateway.networking.k8s.io";
+const NAME: FieldType = TextOf(TextRule::Filled);
+const HOSTNAMES: FieldType = List(&TextOf(TextRule::Hostname), 0, 16);
+const PARENT_REFS: FieldType = List(&Of(&PARENT_REF), 0, 32);
 
-const NAME: Type = TextOf(Text::Filled);
-const HOSTNAMES: Type = List(&TextOf(Text::Hostname), 0, 16);
-const PARENT_REFS: Type = List(&Of(&PARENT_REF), 0, 32);
-
-static PARENT_REF: Message = plain(
+static PARENT_REF: MessageSchema = plain(
     "ParentReference",
     &[
         may("group", STRING),
@@ -39,7 +39,7 @@ static PARENT_REF: Message = plain(
 );
 
 /// A reference to a kind in any namespace.
-static OBJECT_REF: Message = plain(
+static OBJECT_REF: MessageSchema = plain(
     "ObjectReference",
     &[
         may("group", STRING),
@@ -49,9 +49,9 @@ static OBJECT_REF: Message = plain(
     ],
 );
 
-const WEIGHT: Type = Int(0, 1_000_000);
+const WEIGHT: FieldType = Int(0, 1_000_000);
 
-static BACKEND_REF: Message = checked(
+static BACKEND_REF: MessageSchema = checked(
     "BackendRef",
     &[
         may("group", STRING),
@@ -65,7 +65,7 @@ static BACKEND_REF: Message = checked(
 );
 
 /// The fields of a reference to a backend with filters of its own.
-const fn backend_fields(filter: &'static Type) -> [Field; 7] {
+const fn backend_fields(filter: &'static FieldType) -> [FieldSchema; 7] {
     [
         may("filters", List(filter, 0, 16)),
         may("group", STRING),
@@ -78,7 +78,7 @@ const fn backend_fields(filter: &'static Type) -> [Field; 7] {
 }
 
 /// The fields of a route with hostnames.
-const fn route_fields(rules: Field) -> [Field; 4] {
+const fn route_fields(rules: FieldSchema) -> [FieldSchema; 4] {
     [
         may("hostnames", HOSTNAMES),
         may("parentRefs", PARENT_REFS),
@@ -88,25 +88,25 @@ const fn route_fields(rules: Field) -> [Field; 4] {
 }
 
 /// "Must have port for Service reference"
-fn service_port<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+fn service_port<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let is_service = text(node, "group").is_empty() && matches!(text(node, "kind"), "" | "Service");
     if is_service && !has(node, "port") && has(node, "name") {
         walk.fault(Flaw::MissingField, node, "names a Service and lacks port");
     }
 }
 
-static LABEL_SELECTOR: Message = plain(
+static LABEL_SELECTOR: MessageSchema = plain(
     "LabelSelector",
     &[
         may("matchExpressions", List(&Of(&REQUIREMENT), 0, usize::MAX)),
         may(
             "matchLabels",
-            Map(Text::LabelKey, &TextOf(Text::LabelValue)),
+            Map(TextRule::LabelKey, &TextOf(TextRule::LabelValue)),
         ),
     ],
 );
 
-static REQUIREMENT: Message = plain(
+static REQUIREMENT: MessageSchema = plain(
     "LabelSelectorRequirement",
     &[
         must("key", NAME),
@@ -115,10 +115,10 @@ static REQUIREMENT: Message = plain(
     ],
 );
 
-static HEADER_MATCH: Message = checked(
+static HEADER_MATCH: MessageSchema = checked(
     "HeaderMatch",
     &[
-        must("name", TextOf(Text::Header)),
+        must("name", TextOf(TextRule::Header)),
         may("type", Enum(&["Exact", "RegularExpression"])),
         must("value", NAME),
     ],
@@ -126,20 +126,23 @@ static HEADER_MATCH: Message = checked(
 );
 
 /// Istio gives Envoy the expression, which RE2 reads.
-fn regular_expression<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+fn regular_expression<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(value) = node
         .get("value")
         .filter(|_| text(node, "type") == "RegularExpression")
     else {
         return;
     };
-    if let Some((flaw, what)) = value.str().and_then(|pattern| Text::Regex.problem(pattern)) {
+    if let Some((flaw, what)) = value
+        .str()
+        .and_then(|pattern| TextRule::Regex.problem(pattern))
+    {
         walk.fault(flaw, value, what);
     }
 }
 
 /// Kinds that a policy's or filter's `type` names by the field it fills.
-fn typed<'n>(node: &'n Node, fields: &[(&str, &'static str)], walk: &mut Walk<'n>) {
+fn typed<'n>(node: &'n Node, fields: &[(&str, &'static str)], walk: &mut SchemaWalk<'n>) {
     let Some(name) = node.get("type") else { return };
     for (of, field) in fields {
         let is_of = name.str() == Some(of);
@@ -163,7 +166,7 @@ fn typed<'n>(node: &'n Node, fields: &[(&str, &'static str)], walk: &mut Walk<'n
     }
 }
 
-static FRACTION: Message = plain(
+static FRACTION: MessageSchema = plain(
     "Fraction",
     &[
         may("denominator", Int(1, 2_147_483_647)),

@@ -1,33 +1,33 @@
 //! PeerAuthentication.
 
 use super::common::SELECTOR;
-use super::describe::Type::{Enum, Map, Of};
-use super::describe::{Kind, Message, checked, may, plain};
+use super::describe::FieldType::{Enum, Map, Of};
+use super::describe::{KindSchema, MessageSchema, checked, may, plain};
 use super::fault::Flaw;
 use super::fields::set;
-use super::text::Text;
-use super::walk::Walk;
+use super::text::TextRule;
+use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "PeerAuthentication",
-    group: "security.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::PeerAuthentication,
     versions: &["v1", "v1beta1"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "PeerAuthentication",
     &[
         may("mtls", Of(&MUTUAL_TLS)),
-        may("portLevelMtls", Map(Text::PortKey, &Of(&MUTUAL_TLS))),
+        may("portLevelMtls", Map(TextRule::PortKey, &Of(&MUTUAL_TLS))),
         may("selector", SELECTOR),
     ],
     port_level,
 );
 
-static MUTUAL_TLS: Message = plain(
+static MUTUAL_TLS: MessageSchema = plain(
     "MutualTLS",
     &[may(
         "mode",
@@ -36,7 +36,7 @@ static MUTUAL_TLS: Message = plain(
 );
 
 /// "portLevelMtls requires selector", "port level mTLS, if defined, must have at least one element"
-fn port_level<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+fn port_level<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(ports) = set(spec, "portLevelMtls") else {
         return;
     };

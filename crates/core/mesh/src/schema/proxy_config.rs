@@ -1,26 +1,26 @@
 //! ProxyConfig.
 
 use super::common::SELECTOR;
-use super::describe::Type::{Map, Of};
-use super::describe::{COUNT, Kind, Message, STRING, may, plain};
-use super::text::Text;
+use super::describe::FieldType::{Map, Of};
+use super::describe::{COUNT, KindSchema, MessageSchema, STRING, may, plain};
+use super::text::TextRule;
+use meshladder_capture::Kind;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "ProxyConfig",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::ProxyConfig,
     versions: &["v1beta1"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = plain(
+static SPEC: MessageSchema = plain(
     "ProxyConfig",
     &[
         may("concurrency", COUNT),
-        may("environmentVariables", Map(Text::Free, &STRING)),
+        may("environmentVariables", Map(TextRule::Free, &STRING)),
         may("image", Of(&IMAGE)),
         may("selector", SELECTOR),
     ],
 );
 
-static IMAGE: Message = plain("ProxyImage", &[may("imageType", STRING)]);
+static IMAGE: MessageSchema = plain("ProxyImage", &[may("imageType", STRING)]);

@@ -1,24 +1,24 @@
 //! RequestAuthentication.
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
-use super::describe::Type::{Bool, List, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, TIME, checked, list, may, must, plain};
+use super::describe::FieldType::{Bool, List, Of, Text as TextOf};
+use super::describe::{KindSchema, MessageSchema, STRING, TIME, checked, list, may, must, plain};
 use super::fault::{Flaw, shown};
 use super::fields::{at_most_one, filled};
-use super::text::Text;
-use super::walk::Walk;
+use super::text::TextRule;
+use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "RequestAuthentication",
-    group: "security.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::RequestAuthentication,
     versions: &["v1", "v1beta1"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "RequestAuthentication",
     &[
         may("jwtRules", List(&Of(&JWT_RULE), 0, 4096)),
@@ -29,40 +29,46 @@ static SPEC: Message = checked(
     one_selection,
 );
 
-static JWT_RULE: Message = checked(
+static JWT_RULE: MessageSchema = checked(
     "JWTRule",
     &[
-        may("audiences", list(&TextOf(Text::Filled))),
+        may("audiences", list(&TextOf(TextRule::Filled))),
         may("forwardOriginalToken", Bool),
-        may("fromCookies", list(&TextOf(Text::Filled))),
+        may("fromCookies", list(&TextOf(TextRule::Filled))),
         may("fromHeaders", list(&Of(&JWT_HEADER))),
-        may("fromParams", list(&TextOf(Text::Filled))),
-        must("issuer", TextOf(Text::Filled)),
+        may("fromParams", list(&TextOf(TextRule::Filled))),
+        must("issuer", TextOf(TextRule::Filled)),
         may("jwks", STRING),
         may("jwksUri", STRING),
         may("jwks_uri", STRING),
         may("outputClaimToHeaders", list(&Of(&CLAIM_TO_HEADER))),
         may("outputPayloadToHeader", STRING),
-        may("spaceDelimitedClaims", List(&TextOf(Text::Filled), 0, 64)),
+        may(
+            "spaceDelimitedClaims",
+            List(&TextOf(TextRule::Filled), 0, 64),
+        ),
         may("timeout", TIME),
     ],
     jwt_rule,
 );
 
-static JWT_HEADER: Message = plain(
+static JWT_HEADER: MessageSchema = plain(
     "JWTHeader",
-    &[must("name", TextOf(Text::Filled)), may("prefix", STRING)],
-);
-
-static CLAIM_TO_HEADER: Message = plain(
-    "ClaimToHeader",
     &[
-        must("claim", TextOf(Text::Filled)),
-        must("header", TextOf(Text::Header)),
+        must("name", TextOf(TextRule::Filled)),
+        may("prefix", STRING),
     ],
 );
 
-fn jwt_rule<'n>(rule: &'n Node, walk: &mut Walk<'n>) {
+static CLAIM_TO_HEADER: MessageSchema = plain(
+    "ClaimToHeader",
+    &[
+        must("claim", TextOf(TextRule::Filled)),
+        must("header", TextOf(TextRule::Header)),
+    ],
+);
+
+fn jwt_rule<'n>(rule: &'n Node, walk: &mut SchemaWalk<'n>) {
     at_most_one(rule, &["jwksUri", "jwks_uri", "jwks"], walk);
     for uri in ["jwksUri", "jwks_uri"]
         .iter()

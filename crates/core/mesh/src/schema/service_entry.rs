@@ -1,27 +1,27 @@
 //! ServiceEntry.
 
 use super::common::{EXPORT_TO, LABEL_SELECTOR};
-use super::describe::Type::{Enum, List, Of, Text as TextOf};
+use super::describe::FieldType::{Enum, List, Of, Text as TextOf};
 use super::describe::{
-    Kind, Message, PORT, PORT_OR_NONE, STRING, STRINGS, checked, may, must, plain,
+    KindSchema, MessageSchema, PORT, PORT_OR_NONE, STRING, STRINGS, checked, may, must, plain,
 };
-use super::text::Text;
+use super::text::TextRule;
 use super::workload_entry;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "ServiceEntry",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::ServiceEntry,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "ServiceEntry",
     &[
-        may("addresses", List(&TextOf(Text::Range), 0, 256)),
+        may("addresses", List(&TextOf(TextRule::Range), 0, 256)),
         may("endpoints", List(&Of(&workload_entry::ENDPOINT), 0, 4096)),
         may("exportTo", EXPORT_TO),
         must("hosts", List(&STRING, 1, 256)),
@@ -37,12 +37,12 @@ static SPEC: Message = checked(
     checks::spec,
 );
 
-static SERVICE_PORT: Message = plain(
+static SERVICE_PORT: MessageSchema = plain(
     "ServicePort",
     &[
-        must("name", TextOf(Text::Label)),
+        must("name", TextOf(TextRule::Label)),
         must("number", PORT),
-        may("protocol", TextOf(Text::Protocol)),
+        may("protocol", TextOf(TextRule::Protocol)),
         may("targetPort", PORT_OR_NONE),
     ],
 );

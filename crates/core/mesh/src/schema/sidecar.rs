@@ -1,24 +1,25 @@
 //! Sidecar.
 
 use super::common::LABEL_SELECTOR;
-use super::describe::Type::{Enum, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, UINT32, checked, list, may, must, plain, some};
+use super::describe::FieldType::{Enum, Of, Text as TextOf};
+use super::describe::{KindSchema, MessageSchema, UINT32, checked, list, may, must, plain, some};
 use super::destination_rule::CONNECTION_POOL;
 use super::gateway::SERVER_TLS;
-use super::text::Text;
+use super::text::TextRule;
 use super::virtual_service::DESTINATION;
+use crate::schema::describe::STRING;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "Sidecar",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::Sidecar,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "Sidecar",
     &[
         may("egress", list(&Of(&EGRESS))),
@@ -32,7 +33,7 @@ static SPEC: Message = checked(
 
 const CAPTURE: &[&str] = &["DEFAULT", "IPTABLES", "NONE"];
 
-static EGRESS: Message = checked(
+static EGRESS: MessageSchema = checked(
     "IstioEgressListener",
     &[
         may("bind", STRING),
@@ -43,10 +44,10 @@ static EGRESS: Message = checked(
     checks::egress,
 );
 
-static INGRESS: Message = checked(
+static INGRESS: MessageSchema = checked(
     "IstioIngressListener",
     &[
-        may("bind", TextOf(Text::AddressOrNone)),
+        may("bind", TextOf(TextRule::AddressOrNone)),
         may("captureMode", Enum(CAPTURE)),
         may("connectionPool", Of(&CONNECTION_POOL)),
         may("defaultEndpoint", STRING),
@@ -56,17 +57,17 @@ static INGRESS: Message = checked(
     checks::ingress,
 );
 
-static SIDECAR_PORT: Message = plain(
+static SIDECAR_PORT: MessageSchema = plain(
     "SidecarPort",
     &[
-        may("name", TextOf(Text::LabelOrNone)),
+        may("name", TextOf(TextRule::LabelOrNone)),
         may("number", UINT32),
-        may("protocol", TextOf(Text::Protocol)),
+        may("protocol", TextOf(TextRule::Protocol)),
         may("targetPort", UINT32),
     ],
 );
 
-static OUTBOUND: Message = checked(
+static OUTBOUND: MessageSchema = checked(
     "OutboundTrafficPolicy",
     &[
         may("egressProxy", Of(&DESTINATION)),

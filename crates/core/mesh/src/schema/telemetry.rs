@@ -1,23 +1,26 @@
 //! Telemetry.
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
-use super::describe::Type::{Bool, Enum, List, Map, Number, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, TIME, Type, checked, list, may, must, plain};
+use super::describe::FieldType::{Bool, Enum, List, Map, Number, Of, Text as TextOf};
+use super::describe::{
+    FieldType, KindSchema, MessageSchema, TIME, checked, list, may, must, plain,
+};
 use super::fault::Flaw;
 use super::fields::{at_most_one, filled, items, text};
-use super::text::Text;
-use super::walk::Walk;
+use super::text::TextRule;
+use super::walk::SchemaWalk;
+use crate::schema::describe::STRING;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "Telemetry",
-    group: "telemetry.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::Telemetry,
     versions: &["v1", "v1alpha1"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "Telemetry",
     &[
         may("accessLogging", list(&Of(&ACCESS_LOGGING))),
@@ -30,12 +33,12 @@ static SPEC: Message = checked(
     spec,
 );
 
-const PROVIDERS: Type = List(&Of(&PROVIDER), 0, usize::MAX);
-const MODE: Type = Enum(&["CLIENT_AND_SERVER", "CLIENT", "SERVER"]);
+const PROVIDERS: FieldType = List(&Of(&PROVIDER), 0, usize::MAX);
+const MODE: FieldType = Enum(&["CLIENT_AND_SERVER", "CLIENT", "SERVER"]);
 
-static PROVIDER: Message = plain("ProviderRef", &[must("name", TextOf(Text::Filled))]);
+static PROVIDER: MessageSchema = plain("ProviderRef", &[must("name", TextOf(TextRule::Filled))]);
 
-static ACCESS_LOGGING: Message = plain(
+static ACCESS_LOGGING: MessageSchema = plain(
     "AccessLogging",
     &[
         may("disabled", Bool),
@@ -45,11 +48,11 @@ static ACCESS_LOGGING: Message = plain(
     ],
 );
 
-static FILTER: Message = plain("AccessLogging.Filter", &[may("expression", STRING)]);
+static FILTER: MessageSchema = plain("AccessLogging.Filter", &[may("expression", STRING)]);
 
-static MODE_MATCH: Message = plain("LogSelector", &[may("mode", MODE)]);
+static MODE_MATCH: MessageSchema = plain("LogSelector", &[may("mode", MODE)]);
 
-static METRICS: Message = plain(
+static METRICS: MessageSchema = plain(
     "Metrics",
     &[
         may("overrides", list(&Of(&OVERRIDE))),
@@ -58,12 +61,12 @@ static METRICS: Message = plain(
     ],
 );
 
-static OVERRIDE: Message = plain(
+static OVERRIDE: MessageSchema = plain(
     "MetricsOverrides",
     &[
         may("disabled", Bool),
         may("match", Of(&METRIC_MATCH)),
-        may("tagOverrides", Map(Text::Filled, &Of(&TAG_OVERRIDE))),
+        may("tagOverrides", Map(TextRule::Filled, &Of(&TAG_OVERRIDE))),
     ],
 );
 
@@ -81,17 +84,17 @@ const METRIC: &[&str] = &[
     "GRPC_RESPONSE_MESSAGES",
 ];
 
-static METRIC_MATCH: Message = checked(
+static METRIC_MATCH: MessageSchema = checked(
     "MetricSelector",
     &[
-        may("customMetric", TextOf(Text::Filled)),
+        may("customMetric", TextOf(TextRule::Filled)),
         may("metric", Enum(METRIC)),
         may("mode", MODE),
     ],
     |node, walk| at_most_one(node, &["metric", "customMetric"], walk),
 );
 
-static TAG_OVERRIDE: Message = checked(
+static TAG_OVERRIDE: MessageSchema = checked(
     "MetricsOverrides.TagOverride",
     &[
         may("operation", Enum(&["UPSERT", "REMOVE"])),
@@ -100,10 +103,10 @@ static TAG_OVERRIDE: Message = checked(
     tag_override,
 );
 
-static TRACING: Message = checked(
+static TRACING: MessageSchema = checked(
     "Tracing",
     &[
-        may("customTags", Map(Text::Filled, &Of(&CUSTOM_TAG))),
+        may("customTags", Map(TextRule::Filled, &Of(&CUSTOM_TAG))),
         may("disableContextPropagation", Bool),
         may("disableSpanReporting", Bool),
         may("enableIstioTags", Bool),
@@ -115,7 +118,7 @@ static TRACING: Message = checked(
     tracing,
 );
 
-static CUSTOM_TAG: Message = checked(
+static CUSTOM_TAG: MessageSchema = checked(
     "Tracing.CustomTag",
     &[
         may("environment", Of(&NAMED_TAG)),
@@ -132,20 +135,26 @@ static CUSTOM_TAG: Message = checked(
     },
 );
 
-static NAMED_TAG: Message = plain(
+static NAMED_TAG: MessageSchema = plain(
     "Tracing.RequestHeader",
     &[
         may("defaultValue", STRING),
-        must("name", TextOf(Text::Filled)),
+        must("name", TextOf(TextRule::Filled)),
     ],
 );
 
-static LITERAL_TAG: Message = plain("Tracing.Literal", &[must("value", TextOf(Text::Filled))]);
+static LITERAL_TAG: MessageSchema = plain(
+    "Tracing.Literal",
+    &[must("value", TextOf(TextRule::Filled))],
+);
 
-static FORMATTER_TAG: Message = plain("Tracing.Formatter", &[must("value", TextOf(Text::Filled))]);
+static FORMATTER_TAG: MessageSchema = plain(
+    "Tracing.Formatter",
+    &[must("value", TextOf(TextRule::Filled))],
+);
 
 /// "multiple tracing is not currently supported"
-fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     one_selection(spec, walk);
     for extra in items(spec, "tracing").iter().skip(1) {
         walk.fault(
@@ -157,7 +166,7 @@ fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "multiple providers is not currently supported"
-fn tracing<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+fn tracing<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     for extra in items(node, "providers").iter().skip(1) {
         walk.fault(
             Flaw::NoEffect,
@@ -168,7 +177,7 @@ fn tracing<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "tagOverrides.value must be set when operation is UPSERT"
-fn tag_override<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+fn tag_override<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     match (text(node, "operation"), filled(node, "value")) {
         ("REMOVE", Some(value)) => {
             walk.fault(

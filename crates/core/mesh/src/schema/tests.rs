@@ -1,6 +1,7 @@
-use super::describe::{Message, Type};
+use super::describe::{FieldType, MessageSchema};
 use super::*;
 use crate::{Object, ObjectRef};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Builder, DocId};
 use meshladder_text::tree::{Node, Value, edit};
 use meshladder_text::yaml;
@@ -13,11 +14,11 @@ fn mesh_of(yaml: &str) -> Mesh {
 
 /// The faults of one object: its kind and `spec`, in one line.
 fn of(kind: &str, spec: &str) -> Vec<(Flaw, String)> {
-    let known = KINDS
+    let known = SCHEMAS
         .iter()
-        .find(|known| known.kind == kind)
+        .find(|known| known.kind.singular() == kind)
         .expect("a kind");
-    let (group, version) = (known.group, known.versions[0]);
+    let (group, version) = (known.kind.group(), known.versions[0]);
     let yaml = format!(
         "apiVersion: {group}/{version}\nkind: {kind}\nmetadata: {{name: a, namespace: shop}}\nspec: {spec}\n"
     );
@@ -28,17 +29,17 @@ fn of(kind: &str, spec: &str) -> Vec<(Flaw, String)> {
         .collect()
 }
 
-fn messages(message: &'static Message, seen: &mut Vec<&'static Message>) {
+fn messages(message: &'static MessageSchema, seen: &mut Vec<&'static MessageSchema>) {
     if seen.iter().any(|known| std::ptr::eq(*known, message)) {
         return;
     }
     seen.push(message);
     for field in message.fields {
         let mut of = &field.of;
-        while let Type::List(inner, ..) | Type::Map(_, inner) = of {
+        while let FieldType::List(inner, ..) | FieldType::Map(_, inner) = of {
             of = inner;
         }
-        if let Type::Of(inner) = of {
+        if let FieldType::Of(inner) = of {
             messages(inner, seen);
         }
     }
@@ -47,7 +48,7 @@ fn messages(message: &'static Message, seen: &mut Vec<&'static Message>) {
 #[test]
 fn fields_are_in_order_so_that_they_can_be_found() {
     let mut seen = Vec::new();
-    for kind in KINDS {
+    for kind in SCHEMAS {
         messages(kind.spec, &mut seen);
     }
     assert!(seen.len() > 100, "{} messages", seen.len());
@@ -111,9 +112,9 @@ fn what_is_right_is_quiet() {
     let mesh = mesh_of(GOOD);
     let found = faults(&mesh.objects);
     assert!(found.is_empty(), "{found:#?}");
-    for kind in KINDS {
+    for kind in SCHEMAS {
         assert!(
-            mesh.objects.of(kind.kind, kind.group).next().is_some(),
+            !mesh.objects.of_kind(kind.kind).is_empty(),
             "an object of kind {}",
             kind.kind
         );
@@ -169,9 +170,9 @@ fn judge(document: Node) {
         .split_once('/')
         .map_or("", |(group, _)| group)
         .to_owned();
-    let Some(known) = KINDS
+    let Some(known) = SCHEMAS
         .iter()
-        .find(|known| known.kind == kind && known.group == group)
+        .find(|known| Some(known.kind) == Kind::of(&kind, &group))
     else {
         return;
     };
@@ -185,7 +186,7 @@ fn judge(document: Node) {
     };
     for fault in walk::faults(&object, known)
         .into_iter()
-        .map(fault::Found::told)
+        .map(fault::ObjectFault::told)
     {
         assert!(
             object.node.pointer(&fault.pointer).is_some(),

@@ -10,7 +10,7 @@ use meshladder_text::regex;
 
 /// What a text may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Text {
+pub(super) enum TextRule {
     Free,
     /// Anything but nothing.
     Filled,
@@ -63,7 +63,7 @@ pub(super) enum Text {
     PreciseHostname,
 }
 
-impl Text {
+impl TextRule {
     /// What is wrong with a value, to follow the name of the place.
     pub(super) fn problem(self, value: &str) -> Option<(Flaw, String)> {
         let (flaw, what) = self.complaint(value)?;

@@ -1,17 +1,17 @@
 //! TrafficExtension.
 
 use super::common::{SELECTOR, TARGET_REFS};
-use super::describe::Type::{Any, Enum, Of, Text as TextOf};
-use super::describe::{INT32, Kind, Message, STRING, checked, may, must, plain};
+use super::describe::FieldType::{Any, Enum, Of, Text as TextOf};
+use super::describe::{INT32, KindSchema, MessageSchema, STRING, checked, may, must, plain};
 use super::fields::{at_least_one, at_most_one};
-use super::text::Text;
+use super::text::TextRule;
 use super::wasm_plugin::{
     FAIL_STRATEGY, PLUGIN_TYPE, PULL_POLICY, TRAFFIC_SELECTORS, VM_CONFIG, module,
 };
+use meshladder_capture::Kind;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "TrafficExtension",
-    group: "extensions.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::TrafficExtension,
     versions: &["v1alpha1"],
     only: false,
     spec: &SPEC,
@@ -28,7 +28,7 @@ const PHASES: &[&str] = &[
     "STATS",
 ];
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "TrafficExtension",
     &[
         may("lua", Of(&LUA)),
@@ -46,22 +46,22 @@ static SPEC: Message = checked(
     },
 );
 
-static LUA: Message = plain(
+static LUA: MessageSchema = plain(
     "LuaConfig",
-    &[must("inlineCode", TextOf(Text::AtMost(65536)))],
+    &[must("inlineCode", TextOf(TextRule::AtMost(65536)))],
 );
 
-static WASM: Message = checked(
+static WASM: MessageSchema = checked(
     "WasmConfig",
     &[
         may("failStrategy", FAIL_STRATEGY),
         may("imagePullPolicy", PULL_POLICY),
-        may("imagePullSecret", TextOf(Text::AtMost(253))),
+        may("imagePullSecret", TextOf(TextRule::AtMost(253))),
         may("pluginConfig", Any),
-        may("pluginName", TextOf(Text::AtMost(256))),
+        may("pluginName", TextOf(TextRule::AtMost(256))),
         may("sha256", STRING),
         may("type", PLUGIN_TYPE),
-        must("url", TextOf(Text::Filled)),
+        must("url", TextOf(TextRule::Filled)),
         may("verificationKey", STRING),
         may("vmConfig", Of(&VM_CONFIG)),
     ],

@@ -1,29 +1,30 @@
 //! VirtualService.
 
 use super::common::EXPORT_TO;
-use super::describe::Type::{Bool, Enum, Map, Number, Of, Text as TextOf};
+use super::describe::FieldType::{Bool, Enum, Map, Number, Of, Text as TextOf};
 use super::describe::{
-    COUNT, Field, Kind, LABELS, Message, PERCENT, PORT, PORT_OR_NONE, STRING, STRINGS, Span, TIME,
-    Type, UINT32, checked, list, may, must, plain, some,
+    COUNT, DurationRule, FieldType, KindSchema, LABELS, MessageSchema, PERCENT, PORT, PORT_OR_NONE,
+    STRING, STRINGS, TIME, UINT32, checked, list, may, must, plain, some,
 };
-use super::text::Text;
+use super::text::TextRule;
+use crate::schema::describe::FieldSchema;
+use meshladder_capture::Kind;
 
 mod checks;
 mod hosts;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "VirtualService",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::VirtualService,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "VirtualService",
     &[
         may("exportTo", EXPORT_TO),
-        may("gateways", list(&TextOf(Text::Gateway))),
+        may("gateways", list(&TextOf(TextRule::Gateway))),
         may("hosts", STRINGS),
         may("http", list(&Of(&HTTP_ROUTE))),
         may("tcp", list(&Of(&TCP_ROUTE))),
@@ -32,7 +33,7 @@ static SPEC: Message = checked(
     checks::spec,
 );
 
-static HTTP_ROUTE: Message = checked(
+static HTTP_ROUTE: MessageSchema = checked(
     "HTTPRoute",
     &[
         may("corsPolicy", Of(&CORS_POLICY)),
@@ -56,43 +57,43 @@ static HTTP_ROUTE: Message = checked(
     checks::http_route,
 );
 
-static HTTP_MATCH: Message = checked(
+static HTTP_MATCH: MessageSchema = checked(
     "HTTPMatchRequest",
     &[
         may("authority", Of(&STRING_MATCH)),
-        may("gateways", list(&TextOf(Text::Gateway))),
-        may("headers", Map(Text::HeaderOrClaim, &Of(&STRING_MATCH))),
+        may("gateways", list(&TextOf(TextRule::Gateway))),
+        may("headers", Map(TextRule::HeaderOrClaim, &Of(&STRING_MATCH))),
         may("ignoreUriCase", Bool),
         may("method", Of(&STRING_MATCH)),
         may("name", STRING),
         may("port", PORT_OR_NONE),
-        may("queryParams", Map(Text::Free, &Of(&STRING_MATCH))),
+        may("queryParams", Map(TextRule::Free, &Of(&STRING_MATCH))),
         may("scheme", Of(&STRING_MATCH)),
         may("sourceLabels", LABELS),
-        may("sourceNamespace", TextOf(Text::LabelOrNone)),
+        may("sourceNamespace", TextOf(TextRule::LabelOrNone)),
         may("statPrefix", STRING),
         may("uri", Of(&URI_MATCH)),
         may(
             "withoutHeaders",
-            Map(Text::HeaderOrClaim, &Of(&ABSENT_MATCH)),
+            Map(TextRule::HeaderOrClaim, &Of(&ABSENT_MATCH)),
         ),
     ],
     checks::http_match,
 );
 
-const MATCHES: &[Field] = &[
+const MATCHES: &[FieldSchema] = &[
     may("exact", STRING),
     may("prefix", STRING),
-    may("regex", TextOf(Text::Regex)),
+    may("regex", TextOf(TextRule::Regex)),
 ];
 
-static STRING_MATCH: Message = checked("StringMatch", MATCHES, checks::string_match);
+static STRING_MATCH: MessageSchema = checked("StringMatch", MATCHES, checks::string_match);
 
 /// "uri allows empty prefix match […] whereas scheme/method/authority does not"
-static URI_MATCH: Message = checked("StringMatch", MATCHES, checks::one_match);
+static URI_MATCH: MessageSchema = checked("StringMatch", MATCHES, checks::one_match);
 
 /// "`*` is NOT a RE2 style regex, it will be translated as present_match."
-static ABSENT_MATCH: Message = checked(
+static ABSENT_MATCH: MessageSchema = checked(
     "StringMatch",
     &[
         may("exact", STRING),
@@ -102,7 +103,7 @@ static ABSENT_MATCH: Message = checked(
     checks::absent_match,
 );
 
-static HTTP_DESTINATION: Message = plain(
+static HTTP_DESTINATION: MessageSchema = plain(
     "HTTPRouteDestination",
     &[
         must("destination", Of(&DESTINATION)),
@@ -111,21 +112,22 @@ static HTTP_DESTINATION: Message = plain(
     ],
 );
 
-pub(super) static DESTINATION: Message = checked(
+pub(super) static DESTINATION: MessageSchema = checked(
     "Destination",
     &[
-        must("host", TextOf(Text::HostPattern)),
+        must("host", TextOf(TextRule::HostPattern)),
         may("port", Of(&PORT_SELECTOR)),
-        may("subset", TextOf(Text::LabelOrNone)),
+        may("subset", TextOf(TextRule::LabelOrNone)),
     ],
     checks::destination,
 );
 
-pub(super) static PORT_SELECTOR: Message = plain("PortSelector", &[must("number", PORT)]);
+pub(super) static PORT_SELECTOR: MessageSchema = plain("PortSelector", &[must("number", PORT)]);
 
-static DELEGATE: Message = plain("Delegate", &[may("name", STRING), may("namespace", STRING)]);
+static DELEGATE: MessageSchema =
+    plain("Delegate", &[may("name", STRING), may("namespace", STRING)]);
 
-static HEADERS: Message = plain(
+static HEADERS: MessageSchema = plain(
     "Headers",
     &[
         may("request", Of(&REQUEST_HEADERS)),
@@ -133,27 +135,27 @@ static HEADERS: Message = plain(
     ],
 );
 
-const HEADER_VALUE: Type = TextOf(Text::HeaderValue);
+const HEADER_VALUE: FieldType = TextOf(TextRule::HeaderValue);
 
-static REQUEST_HEADERS: Message = plain(
+static REQUEST_HEADERS: MessageSchema = plain(
     "HeaderOperations",
     &[
-        may("add", Map(Text::HeaderSet, &HEADER_VALUE)),
-        may("remove", list(&TextOf(Text::HeaderChanged))),
-        may("set", Map(Text::HeaderSet, &HEADER_VALUE)),
+        may("add", Map(TextRule::HeaderSet, &HEADER_VALUE)),
+        may("remove", list(&TextOf(TextRule::HeaderChanged))),
+        may("set", Map(TextRule::HeaderSet, &HEADER_VALUE)),
     ],
 );
 
-static RESPONSE_HEADERS: Message = plain(
+static RESPONSE_HEADERS: MessageSchema = plain(
     "HeaderOperations",
     &[
-        may("add", Map(Text::HeaderChanged, &HEADER_VALUE)),
-        may("remove", list(&TextOf(Text::HeaderChanged))),
-        may("set", Map(Text::HeaderChanged, &HEADER_VALUE)),
+        may("add", Map(TextRule::HeaderChanged, &HEADER_VALUE)),
+        may("remove", list(&TextOf(TextRule::HeaderChanged))),
+        may("set", Map(TextRule::HeaderChanged, &HEADER_VALUE)),
     ],
 );
 
-static MIRROR: Message = plain(
+static MIRROR: MessageSchema = plain(
     "HTTPMirrorPolicy",
     &[
         must("destination", Of(&DESTINATION)),
@@ -161,24 +163,24 @@ static MIRROR: Message = plain(
     ],
 );
 
-static PLAIN_PERCENT: Message = plain("Percent", &[may("value", Number(0.0, 100.0))]);
+static PLAIN_PERCENT: MessageSchema = plain("Percent", &[may("value", Number(0.0, 100.0))]);
 
-static FAULT_PERCENT: Message = checked(
+static FAULT_PERCENT: MessageSchema = checked(
     "Percent",
     &[may("value", Number(0.0, 100.0))],
     checks::fault_percent,
 );
 
-static CORS_POLICY: Message = plain(
+static CORS_POLICY: MessageSchema = plain(
     "CorsPolicy",
     &[
         may("allowCredentials", Bool),
-        may("allowHeaders", list(&TextOf(Text::CorsHeader))),
-        may("allowMethods", list(&TextOf(Text::CorsMethod))),
+        may("allowHeaders", list(&TextOf(TextRule::CorsHeader))),
+        may("allowMethods", list(&TextOf(TextRule::CorsMethod))),
         may("allowOrigin", STRINGS),
         may("allowOrigins", list(&Of(&ORIGIN_MATCH))),
-        may("exposeHeaders", list(&TextOf(Text::CorsHeader))),
-        may("maxAge", Type::Time(Span::Seconds)),
+        may("exposeHeaders", list(&TextOf(TextRule::CorsHeader))),
+        may("maxAge", FieldType::Time(DurationRule::Seconds)),
         may(
             "unmatchedPreflights",
             Enum(&["UNSPECIFIED", "FORWARD", "IGNORE"]),
@@ -186,9 +188,9 @@ static CORS_POLICY: Message = plain(
     ],
 );
 
-static ORIGIN_MATCH: Message = checked("StringMatch", MATCHES, checks::origin_match);
+static ORIGIN_MATCH: MessageSchema = checked("StringMatch", MATCHES, checks::origin_match);
 
-static FAULT: Message = checked(
+static FAULT: MessageSchema = checked(
     "HTTPFaultInjection",
     &[may("abort", Of(&ABORT)), may("delay", Of(&DELAY))],
     |node, walk| {
@@ -196,18 +198,18 @@ static FAULT: Message = checked(
     },
 );
 
-static ABORT: Message = checked(
+static ABORT: MessageSchema = checked(
     "HTTPFaultInjection.Abort",
     &[
-        may("grpcStatus", TextOf(Text::GrpcStatus)),
+        may("grpcStatus", TextOf(TextRule::GrpcStatus)),
         may("http2Error", STRING),
-        may("httpStatus", Type::Int(200, 600)),
+        may("httpStatus", FieldType::Int(200, 600)),
         may("percentage", Of(&FAULT_PERCENT)),
     ],
     checks::abort,
 );
 
-static DELAY: Message = checked(
+static DELAY: MessageSchema = checked(
     "HTTPFaultInjection.Delay",
     &[
         may("exponentialDelay", TIME),
@@ -218,7 +220,7 @@ static DELAY: Message = checked(
     checks::delay,
 );
 
-static REDIRECT: Message = checked(
+static REDIRECT: MessageSchema = checked(
     "HTTPRedirect",
     &[
         may("authority", STRING),
@@ -234,22 +236,25 @@ static REDIRECT: Message = checked(
     checks::redirect,
 );
 
-static DIRECT_RESPONSE: Message = plain(
+static DIRECT_RESPONSE: MessageSchema = plain(
     "HTTPDirectResponse",
-    &[may("body", Of(&BODY)), must("status", Type::Int(200, 600))],
+    &[
+        may("body", Of(&BODY)),
+        must("status", FieldType::Int(200, 600)),
+    ],
 );
 
 /// "large direct_responses may impact control plane performance, must be less than 1MB"
-static BODY: Message = checked(
+static BODY: MessageSchema = checked(
     "HTTPBody",
     &[
-        may("bytes", TextOf(Text::AtMost(1_398_104))),
-        may("string", TextOf(Text::AtMost(1_048_576))),
+        may("bytes", TextOf(TextRule::AtMost(1_398_104))),
+        may("string", TextOf(TextRule::AtMost(1_048_576))),
     ],
     |node, walk| super::fields::at_most_one(node, &["string", "bytes"], walk),
 );
 
-static RETRY: Message = checked(
+static RETRY: MessageSchema = checked(
     "HTTPRetry",
     &[
         may("attempts", COUNT),
@@ -262,7 +267,7 @@ static RETRY: Message = checked(
     checks::retry,
 );
 
-static REWRITE: Message = checked(
+static REWRITE: MessageSchema = checked(
     "HTTPRewrite",
     &[
         may("authority", STRING),
@@ -272,15 +277,15 @@ static REWRITE: Message = checked(
     checks::rewrite,
 );
 
-static REGEX_REWRITE: Message = plain(
+static REGEX_REWRITE: MessageSchema = plain(
     "RegexRewrite",
     &[
-        must("match", TextOf(Text::Regex)),
-        must("rewrite", TextOf(Text::Filled)),
+        must("match", TextOf(TextRule::Regex)),
+        must("rewrite", TextOf(TextRule::Filled)),
     ],
 );
 
-static TLS_ROUTE: Message = checked(
+static TLS_ROUTE: MessageSchema = checked(
     "TLSRoute",
     &[
         must("match", some(&Of(&TLS_MATCH))),
@@ -289,11 +294,11 @@ static TLS_ROUTE: Message = checked(
     checks::weights,
 );
 
-static TLS_MATCH: Message = checked(
+static TLS_MATCH: MessageSchema = checked(
     "TLSMatchAttributes",
     &[
-        may("destinationSubnets", list(&TextOf(Text::Range))),
-        may("gateways", list(&TextOf(Text::Gateway))),
+        may("destinationSubnets", list(&TextOf(TextRule::Range))),
+        may("gateways", list(&TextOf(TextRule::Gateway))),
         may("port", PORT_OR_NONE),
         must("sniHosts", some(&STRING)),
         may("sourceLabels", LABELS),
@@ -302,7 +307,7 @@ static TLS_MATCH: Message = checked(
     hosts::tls_match,
 );
 
-static TCP_ROUTE: Message = checked(
+static TCP_ROUTE: MessageSchema = checked(
     "TCPRoute",
     &[
         may("match", list(&Of(&L4_MATCH))),
@@ -311,11 +316,11 @@ static TCP_ROUTE: Message = checked(
     checks::weights,
 );
 
-static L4_MATCH: Message = checked(
+static L4_MATCH: MessageSchema = checked(
     "L4MatchAttributes",
     &[
-        may("destinationSubnets", list(&TextOf(Text::Range))),
-        may("gateways", list(&TextOf(Text::Gateway))),
+        may("destinationSubnets", list(&TextOf(TextRule::Range))),
+        may("gateways", list(&TextOf(TextRule::Gateway))),
         may("port", PORT_OR_NONE),
         may("sourceLabels", LABELS),
         may("sourceNamespace", STRING),
@@ -324,7 +329,7 @@ static L4_MATCH: Message = checked(
     hosts::legacy_gateways,
 );
 
-static ROUTE_DESTINATION: Message = plain(
+static ROUTE_DESTINATION: MessageSchema = plain(
     "RouteDestination",
     &[must("destination", Of(&DESTINATION)), may("weight", COUNT)],
 );

@@ -1,27 +1,27 @@
 //! One walk over an object, along the structure of its kind.
 
-use super::describe::{Kind, Message, Span, Type};
+use super::describe::{FieldType, KindSchema, MessageSchema};
 use super::duration;
-use super::fault::{Flaw, Found, Repair, shown};
+use super::fault::{Flaw, ObjectFault, Repair, shown};
 use super::guess;
-use super::text::Text;
+use super::text::TextRule;
 use crate::Object;
-use meshladder_text::json::escape;
+use crate::schema::describe::DurationRule;
 use meshladder_text::tree::{Member, Node, Value};
 
 /// Where the walk is, and what it found.
 #[derive(Debug)]
-pub(super) struct Walk<'n> {
+pub(super) struct SchemaWalk<'n> {
     pub(super) object: &'n Object,
-    kind: &'static Kind,
-    faults: Vec<Found<'n>>,
+    schema: &'static KindSchema,
+    faults: Vec<ObjectFault<'n>>,
 }
 
 /// What is wrong with an object. Nothing is allocated for one that is right.
-pub(super) fn faults<'n>(object: &'n Object, kind: &'static Kind) -> Vec<Found<'n>> {
-    let mut walk = Walk {
+pub(super) fn faults<'n>(object: &'n Object, schema: &'static KindSchema) -> Vec<ObjectFault<'n>> {
+    let mut walk = SchemaWalk {
         object,
-        kind,
+        schema,
         faults: Vec::new(),
     };
     if walk.is_of_version() {
@@ -30,16 +30,16 @@ pub(super) fn faults<'n>(object: &'n Object, kind: &'static Kind) -> Vec<Found<'
     walk.faults
 }
 
-impl<'n> Walk<'n> {
+impl<'n> SchemaWalk<'n> {
     /// Something is wrong here.
     pub(super) fn fault(
         &mut self,
         flaw: Flaw,
         node: &'n Node,
         what: impl Into<String>,
-    ) -> &mut Found<'n> {
+    ) -> &mut ObjectFault<'n> {
         let at = self.faults.len();
-        self.faults.push(Found {
+        self.faults.push(ObjectFault {
             flaw,
             object: self.object,
             node,
@@ -58,21 +58,20 @@ impl<'n> Walk<'n> {
             .str()
             .and_then(|text| text.split_once('/'))
             .map_or("", |(_, version)| version);
-        if self.kind.versions.contains(&version) {
+        if self.schema.versions.contains(&version) {
             return true;
         }
-        if self.kind.only {
-            let known = self.kind.versions.join(", ");
-            let best = format!("{}/{}", self.kind.group, self.kind.versions[0]);
+        if self.schema.only {
+            let known = self.schema.versions.join(", ");
+            let best = format!("{}/{}", self.schema.kind.group(), self.schema.versions[0]);
             let what = format!(
                 "is {}, which there is not; {} is served as {known}",
                 shown(node),
-                self.kind.kind
+                self.schema.kind.singular()
             );
-            self.fault(Flaw::InvalidValue, node, what).repair =
-                Some(Repair::Replace(escape(&best)));
+            self.fault(Flaw::InvalidValue, node, what).repair = Some(Repair::Replace(best.into()));
         }
-        self.kind.only
+        self.schema.only
     }
 
     fn object(&mut self) {
@@ -91,19 +90,19 @@ impl<'n> Walk<'n> {
         {
             let key = &*member.key;
             let inside = self
-                .kind
+                .schema
                 .spec
                 .position(key)
                 .map(|_| format!("; it belongs under spec as spec.{key}"));
             let what = format!(
                 "is not a field of {}{}",
-                self.kind.kind,
+                self.schema.kind.singular(),
                 inside.unwrap_or_default()
             );
             self.fault(Flaw::UnknownField, &member.value, what);
         }
         match spec.map(|spec| (spec, &spec.value)) {
-            Some((spec, Value::Object(members))) => self.message(spec, members, self.kind.spec),
+            Some((spec, Value::Object(members))) => self.message(spec, members, self.schema.spec),
             Some((spec, _)) => {
                 self.fault(
                     Flaw::WrongType,
@@ -112,13 +111,13 @@ impl<'n> Walk<'n> {
                 );
             }
             None => {
-                self.missing(&object.node, self.kind.spec, 0);
-                (self.kind.spec.check)(&object.node, self);
+                self.missing(&object.node, self.schema.spec, 0);
+                (self.schema.spec.check)(&object.node, self);
             }
         }
     }
 
-    fn message(&mut self, node: &'n Node, members: &'n [Member], message: &'static Message) {
+    fn message(&mut self, node: &'n Node, members: &'n [Member], message: &'static MessageSchema) {
         let mut there = 0_u64;
         for member in members {
             let Some(at) = message.position(&member.key) else {
@@ -134,7 +133,7 @@ impl<'n> Walk<'n> {
         (message.check)(node, self);
     }
 
-    fn missing(&mut self, node: &'n Node, message: &Message, there: u64) {
+    fn missing(&mut self, node: &'n Node, message: &MessageSchema, there: u64) {
         if message
             .fields
             .iter()
@@ -156,7 +155,7 @@ impl<'n> Walk<'n> {
         );
     }
 
-    fn unknown(&mut self, parent: &'n Node, member: &'n Member, message: &'static Message) {
+    fn unknown(&mut self, parent: &'n Node, member: &'n Member, message: &'static MessageSchema) {
         let is_free = |name: &str| parent.get(name).is_none();
         let snake = guess::camel_case(&member.key).filter(|_| self.is_proto());
         if let Some(field) = snake.and_then(|name| message.field(&name)) {
@@ -169,7 +168,7 @@ impl<'n> Walk<'n> {
             return self.value(&member.value, &field.of);
         }
         let near = guess::field(message, &member.key);
-        let hint = match (near, guess::home(self.kind, &member.key)) {
+        let hint = match (near, guess::home(self.schema, &member.key)) {
             (Some(name), _) => format!("; did you mean {name}"),
             (None, Some(home)) => format!("; there is one in {home}"),
             (None, None) => String::new(),
@@ -182,17 +181,17 @@ impl<'n> Walk<'n> {
     /// Istio's own kinds are messages of Protocol Buffers, which its tools read more freely than
     /// the API server does.
     fn is_proto(&self) -> bool {
-        self.kind.group.ends_with("istio.io")
+        self.schema.kind.group().ends_with("istio.io")
     }
 
-    fn value(&mut self, node: &'n Node, of: &'static Type) {
+    fn value(&mut self, node: &'n Node, of: &'static FieldType) {
         match (of, &node.value) {
-            (Type::Any, _) | (Type::Bool, Value::Bool(_)) => {}
-            (Type::Text(text), Value::String(value)) => self.text(node, *text, value),
-            (Type::Int(..) | Type::Number(..), Value::Number(value)) => {
+            (FieldType::Any, _) | (FieldType::Bool, Value::Bool(_)) => {}
+            (FieldType::Text(text), Value::String(value)) => self.text(node, *text, value),
+            (FieldType::Int(..) | FieldType::Number(..), Value::Number(value)) => {
                 self.number(node, of, value)
             }
-            (Type::Int(..) | Type::Number(..), Value::String(value))
+            (FieldType::Int(..) | FieldType::Number(..), Value::String(value))
                 if self.is_number(of, value) =>
             {
                 let what = format!(
@@ -200,36 +199,38 @@ impl<'n> Walk<'n> {
                     shown(node)
                 );
                 self.fault(Flaw::LooselyWritten, node, what).repair =
-                    Some(Repair::Replace(value.to_string()));
+                    Some(Repair::Replace(Value::Number(value.clone())));
                 self.number(node, of, value);
             }
-            (Type::Time(span), Value::String(value)) => self.time(node, *span, value),
-            (Type::Enum(names), Value::String(value)) => self.name(node, names, value),
-            (Type::Enum(names), Value::Number(value)) if self.is_proto() => {
+            (FieldType::Time(span), Value::String(value)) => self.time(node, *span, value),
+            (FieldType::Enum(names), Value::String(value)) => self.name(node, names, value),
+            (FieldType::Enum(names), Value::Number(value)) if self.is_proto() => {
                 self.position(node, names, value)
             }
-            (Type::List(of, least, most), Value::Array(items)) => {
+            (FieldType::List(of, least, most), Value::Array(items)) => {
                 self.list(node, of, items, *least..=*most)
             }
-            (Type::Map(keys, of), Value::Object(members)) => self.map(*keys, of, members),
-            (Type::Of(message), Value::Object(members)) => self.message(node, members, message),
+            (FieldType::Map(keys, of), Value::Object(members)) => self.map(*keys, of, members),
+            (FieldType::Of(message), Value::Object(members)) => {
+                self.message(node, members, message)
+            }
             _ => self.wrong_type(node, of),
         }
     }
 
-    fn is_number(&self, of: &Type, value: &str) -> bool {
+    fn is_number(&self, of: &FieldType, value: &str) -> bool {
         let is_whole = value.parse::<i64>().is_ok();
         self.is_proto()
-            && (is_whole || matches!(of, Type::Number(..)) && value.parse::<f64>().is_ok())
+            && (is_whole || matches!(of, FieldType::Number(..)) && value.parse::<f64>().is_ok())
     }
 
-    fn wrong_type(&mut self, node: &'n Node, of: &'static Type) {
+    fn wrong_type(&mut self, node: &'n Node, of: &'static FieldType) {
         let repair = guess::in_type(node, of);
         let what = format!("is {}, not {}", shown(node), guess::in_words(of));
         self.fault(Flaw::WrongType, node, what).repair = repair.map(Repair::Replace);
     }
 
-    fn text(&mut self, node: &'n Node, text: Text, value: &str) {
+    fn text(&mut self, node: &'n Node, text: TextRule, value: &str) {
         // What was secret cannot be judged.
         if let Some((flaw, what)) = text
             .problem(value)
@@ -239,11 +240,11 @@ impl<'n> Walk<'n> {
         }
     }
 
-    fn number(&mut self, node: &'n Node, of: &'static Type, value: &str) {
+    fn number(&mut self, node: &'n Node, of: &'static FieldType, value: &str) {
         let number: f64 = value.parse().unwrap_or(f64::NAN);
         match *of {
-            Type::Int(..) if number.fract() != 0.0 => self.wrong_type(node, of),
-            Type::Int(least, most) => {
+            FieldType::Int(..) if number.fract() != 0.0 => self.wrong_type(node, of),
+            FieldType::Int(least, most) => {
                 let whole = value.parse::<i64>().ok();
                 if !whole.map_or_else(|| number == 0.0, |whole| (least..=most).contains(&whole)) {
                     self.fault(
@@ -253,7 +254,7 @@ impl<'n> Walk<'n> {
                     );
                 }
             }
-            Type::Number(least, most) if !(least..=most).contains(&number) => {
+            FieldType::Number(least, most) if !(least..=most).contains(&number) => {
                 self.fault(
                     Flaw::InvalidValue,
                     node,
@@ -264,7 +265,7 @@ impl<'n> Walk<'n> {
         }
     }
 
-    fn time(&mut self, node: &'n Node, span: Span, value: &str) {
+    fn time(&mut self, node: &'n Node, span: DurationRule, value: &str) {
         if let Some(problem) = duration::problem(span, value) {
             self.fault(
                 Flaw::InvalidValue,
@@ -284,7 +285,7 @@ impl<'n> Walk<'n> {
             None => format!("is {}, not one of {}", shown(node), names.join(", ")),
         };
         self.fault(Flaw::UnknownEnumValue, node, what).repair =
-            near.map(|near| Repair::Replace(escape(near)));
+            near.map(|near| Repair::Replace(near.into()));
     }
 
     fn position(&mut self, node: &'n Node, names: &'static [&'static str], value: &str) {
@@ -294,13 +295,13 @@ impl<'n> Walk<'n> {
             return;
         };
         let what = format!("is {value}, where the API server takes the name {name}");
-        self.fault(Flaw::LooselyWritten, node, what).repair = Some(Repair::Replace(escape(name)));
+        self.fault(Flaw::LooselyWritten, node, what).repair = Some(Repair::Replace((*name).into()));
     }
 
     fn list(
         &mut self,
         node: &'n Node,
-        of: &'static Type,
+        of: &'static FieldType,
         items: &'n [Node],
         bounds: std::ops::RangeInclusive<usize>,
     ) {
@@ -319,7 +320,7 @@ impl<'n> Walk<'n> {
         }
     }
 
-    fn map(&mut self, keys: Text, of: &'static Type, members: &'n [Member]) {
+    fn map(&mut self, keys: TextRule, of: &'static FieldType, members: &'n [Member]) {
         for member in members {
             if let Some((flaw, what)) = keys.problem(&member.key) {
                 self.fault(flaw, &member.value, format!("has a name that {what}"));

@@ -1,42 +1,44 @@
 //! WasmPlugin.
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
-use super::describe::Type::{Any, Enum, List, Of, Text as TextOf};
-use super::describe::{INT32, Kind, Message, PORT, STRING, Type, checked, list, may, must, plain};
+use super::describe::FieldType::{Any, Enum, List, Of, Text as TextOf};
+use super::describe::{
+    FieldType, INT32, KindSchema, MessageSchema, PORT, STRING, checked, list, may, must, plain,
+};
 use super::fault::{Flaw, shown};
 use super::fields::{all_different, filled, items, text};
-use super::text::Text;
-use super::walk::Walk;
+use super::text::TextRule;
+use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "WasmPlugin",
-    group: "extensions.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::WasmPlugin,
     versions: &["v1alpha1"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "WasmPlugin",
     &[
         may("failStrategy", FAIL_STRATEGY),
         may("imagePullPolicy", PULL_POLICY),
-        may("imagePullSecret", TextOf(Text::AtMost(253))),
+        may("imagePullSecret", TextOf(TextRule::AtMost(253))),
         may("match", TRAFFIC_SELECTORS),
         may(
             "phase",
             Enum(&["UNSPECIFIED_PHASE", "AUTHN", "AUTHZ", "STATS"]),
         ),
         may("pluginConfig", Any),
-        may("pluginName", TextOf(Text::AtMost(256))),
+        may("pluginName", TextOf(TextRule::AtMost(256))),
         may("priority", INT32),
         may("selector", SELECTOR),
         may("sha256", STRING),
         may("targetRef", Of(&TARGET_REF)),
         may("targetRefs", TARGET_REFS),
         may("type", PLUGIN_TYPE),
-        must("url", TextOf(Text::Filled)),
+        must("url", TextOf(TextRule::Filled)),
         may("verificationKey", STRING),
         may("vmConfig", Of(&VM_CONFIG)),
     ],
@@ -46,12 +48,12 @@ static SPEC: Message = checked(
     },
 );
 
-pub(super) const FAIL_STRATEGY: Type = Enum(&["FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"]);
-pub(super) const PULL_POLICY: Type = Enum(&["UNSPECIFIED_POLICY", "IfNotPresent", "Always"]);
-pub(super) const PLUGIN_TYPE: Type = Enum(&["UNSPECIFIED_PLUGIN_TYPE", "HTTP", "NETWORK"]);
-pub(super) const TRAFFIC_SELECTORS: Type = List(&Of(&TRAFFIC_SELECTOR), 0, usize::MAX);
+pub(super) const FAIL_STRATEGY: FieldType = Enum(&["FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"]);
+pub(super) const PULL_POLICY: FieldType = Enum(&["UNSPECIFIED_POLICY", "IfNotPresent", "Always"]);
+pub(super) const PLUGIN_TYPE: FieldType = Enum(&["UNSPECIFIED_PLUGIN_TYPE", "HTTP", "NETWORK"]);
+pub(super) const TRAFFIC_SELECTORS: FieldType = List(&Of(&TRAFFIC_SELECTOR), 0, usize::MAX);
 
-static TRAFFIC_SELECTOR: Message = plain(
+static TRAFFIC_SELECTOR: MessageSchema = plain(
     "TrafficSelector",
     &[
         may(
@@ -62,9 +64,9 @@ static TRAFFIC_SELECTOR: Message = plain(
     ],
 );
 
-static PORT_SELECTOR: Message = plain("PortSelector", &[must("number", PORT)]);
+static PORT_SELECTOR: MessageSchema = plain("PortSelector", &[must("number", PORT)]);
 
-pub(super) static VM_CONFIG: Message = checked(
+pub(super) static VM_CONFIG: MessageSchema = checked(
     "VmConfig",
     &[may("env", List(&Of(&ENV_VAR), 0, 256))],
     |node, walk| {
@@ -72,11 +74,11 @@ pub(super) static VM_CONFIG: Message = checked(
     },
 );
 
-static ENV_VAR: Message = checked(
+static ENV_VAR: MessageSchema = checked(
     "EnvVar",
     &[
-        must("name", TextOf(Text::Filled)),
-        may("value", TextOf(Text::AtMost(2048))),
+        must("name", TextOf(TextRule::Filled)),
+        may("value", TextOf(TextRule::AtMost(2048))),
         may("valueFrom", Enum(&["INLINE", "HOST"])),
     ],
     |node, walk| {
@@ -91,7 +93,7 @@ static ENV_VAR: Message = checked(
 );
 
 /// "url contains unsupported scheme", "sha256 field must match [a-f0-9]{64} pattern"
-pub(super) fn module<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn module<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let scheme = text(node, "url")
         .split_once("://")
         .map(|(scheme, _)| scheme);

@@ -1,43 +1,47 @@
 //! WorkloadEntry, which is also an endpoint of a ServiceEntry.
 
+use crate::schema::describe::LABELS;
+use crate::schema::describe::PORT;
 use std::net::IpAddr;
 
-use super::describe::Type::{Map, Text as TextOf};
-use super::describe::{Field, Kind, LABELS, Message, PORT, STRING, UINT32, checked, may, plain};
+use super::describe::FieldType::{Map, Text as TextOf};
+use super::describe::{
+    FieldSchema, KindSchema, MessageSchema, STRING, UINT32, checked, may, plain,
+};
 use super::fault::{Flaw, shown};
 use super::fields::{filled, set, text};
 use super::gateway::is_socket;
 use super::names::host_problem;
-use super::text::Text;
-use super::walk::Walk;
+use super::text::TextRule;
+use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "WorkloadEntry",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::WorkloadEntry,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &ENDPOINT,
 };
 
-const FIELDS: &[Field] = &[
-    may("address", TextOf(Text::AtMost(256))),
+const FIELDS: &[FieldSchema] = &[
+    may("address", TextOf(TextRule::AtMost(256))),
     may("labels", LABELS),
     may("locality", STRING),
     may("network", STRING),
-    may("ports", Map(Text::Label, &PORT)),
-    may("serviceAccount", TextOf(Text::AtMost(253))),
+    may("ports", Map(TextRule::Label, &PORT)),
+    may("serviceAccount", TextOf(TextRule::AtMost(253))),
     may("weight", UINT32),
 ];
 
-pub(super) static ENDPOINT: Message = checked("WorkloadEntry", FIELDS, endpoint);
+pub(super) static ENDPOINT: MessageSchema = checked("WorkloadEntry", FIELDS, endpoint);
 
 /// "Some fields, such as address, are required in WorkloadEntry but not in the template since they
 /// are auto populated"
-pub(super) static TEMPLATE: Message = plain("WorkloadEntry", FIELDS);
+pub(super) static TEMPLATE: MessageSchema = plain("WorkloadEntry", FIELDS);
 
 /// "address is required", "unix endpoint must not include ports"
-fn endpoint<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+fn endpoint<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(address) = filled(node, "address") else {
         if text(node, "network").is_empty() {
             walk.fault(Flaw::MissingField, node, "lacks address");

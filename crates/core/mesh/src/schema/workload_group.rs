@@ -1,21 +1,23 @@
 //! WorkloadGroup.
 
-use super::describe::Type::{Int, List, Map, Of, Text as TextOf};
-use super::describe::{COUNT, Kind, LABELS, Message, PORT, STRING, checked, may, must, plain};
+use super::describe::FieldType::{Int, List, Map, Of, Text as TextOf};
+use super::describe::{COUNT, KindSchema, MessageSchema, STRING, checked, may, must, plain};
 use super::fault::{Flaw, shown};
 use super::fields::{at_least_one, at_most_one, filled};
-use super::text::Text;
+use super::text::TextRule;
 use super::workload_entry::TEMPLATE;
+use crate::schema::describe::LABELS;
+use crate::schema::describe::PORT;
+use meshladder_capture::Kind;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "WorkloadGroup",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::WorkloadGroup,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,
 };
 
-static SPEC: Message = plain(
+static SPEC: MessageSchema = plain(
     "WorkloadGroup",
     &[
         may("metadata", Of(&METADATA)),
@@ -24,15 +26,15 @@ static SPEC: Message = plain(
     ],
 );
 
-static METADATA: Message = plain(
+static METADATA: MessageSchema = plain(
     "ObjectMeta",
     &[
-        may("annotations", Map(Text::Free, &STRING)),
+        may("annotations", Map(TextRule::Free, &STRING)),
         may("labels", LABELS),
     ],
 );
 
-static PROBE: Message = checked(
+static PROBE: MessageSchema = checked(
     "ReadinessProbe",
     &[
         may("exec", Of(&EXEC)),
@@ -51,22 +53,22 @@ static PROBE: Message = checked(
     },
 );
 
-static EXEC: Message = plain(
+static EXEC: MessageSchema = plain(
     "ExecHealthCheckConfig",
     &[must("command", List(&STRING, 1, usize::MAX))],
 );
 
-static GRPC: Message = plain(
+static GRPC: MessageSchema = plain(
     "GrpcHealthCheckConfig",
     &[may("port", Int(0, 65535)), may("service", STRING)],
 );
 
-static TCP_SOCKET: Message = plain(
+static TCP_SOCKET: MessageSchema = plain(
     "TCPHealthCheckConfig",
     &[may("host", STRING), must("port", PORT)],
 );
 
-static HTTP_GET: Message = checked(
+static HTTP_GET: MessageSchema = checked(
     "HTTPHealthCheckConfig",
     &[
         may("host", STRING),
@@ -88,7 +90,7 @@ static HTTP_GET: Message = checked(
     },
 );
 
-static HTTP_HEADER: Message = plain(
+static HTTP_HEADER: MessageSchema = plain(
     "HTTPHeader",
-    &[must("name", TextOf(Text::Header)), may("value", STRING)],
+    &[must("name", TextOf(TextRule::Header)), may("value", STRING)],
 );

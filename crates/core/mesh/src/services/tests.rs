@@ -1,5 +1,6 @@
 use super::*;
 use crate::tests::mesh_of;
+use meshladder_capture::Kind;
 
 const SHOP: &str = "kind: Service
 metadata: {name: cart, namespace: shop, creationTimestamp: '2026-01-02T00:00:00Z'}
@@ -50,7 +51,7 @@ fn a_service_leads_to_pods_and_endpoints_and_back() {
     let cart = mesh.service("shop", "cart").expect("it is there");
     let pod = mesh
         .objects
-        .get("Pod", "shop", "cart-1")
+        .get(Kind::Pod, "shop", "cart-1")
         .expect("it is there");
     assert_eq!(names(mesh.selected_pods(cart)), ["cart-1"]);
     assert_eq!(
@@ -105,7 +106,7 @@ fn a_pod_s_workload_is_found_with_and_without_its_replica_set() {
         let mesh = mesh_of(&format!("{SHOP}{more}"));
         let pod = mesh
             .objects
-            .get("Pod", "shop", "cart-1")
+            .get(Kind::Pod, "shop", "cart-1")
             .expect("it is there");
         assert_eq!(
             mesh.workload_of(pod)

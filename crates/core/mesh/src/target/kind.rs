@@ -1,91 +1,48 @@
-//! Kinds that have pods, in all the ways people write them.
+//! Kinds whose pods can be found.
 
+use meshladder_capture::Kind;
 use meshladder_capture::object::ObjectView;
 use meshladder_text::tree::{Member, Node, Span, Value};
 
-/// A kind whose pods can be found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WorkloadKind {
-    Pod,
-    Deployment,
-    ReplicaSet,
-    StatefulSet,
-    DaemonSet,
-    Job,
-    ReplicationController,
-    Service,
-    Gateway,
+/// The kind that somebody means who names what has pods.
+pub(super) fn parse(word: &str) -> Option<Kind> {
+    match Kind::parse(word)? {
+        // Istio's Gateway selects gateways and has no pods of its own.
+        Kind::Gateway | Kind::K8sGateway => Some(Kind::K8sGateway),
+        Kind::CronJob => None,
+        kind @ (Kind::Pod | Kind::Service) => Some(kind),
+        kind => kind.is_workload().then_some(kind),
+    }
 }
 
-impl WorkloadKind {
-    /// Singular, plural, short name, with or without the group.
-    pub(super) fn parse(word: &str) -> Option<Self> {
-        let lower = word.to_ascii_lowercase();
-        Some(
-            match lower.split_once('.').map_or(&*lower, |(kind, _group)| kind) {
-                "pod" | "pods" | "po" => Self::Pod,
-                "deployment" | "deployments" | "deploy" => Self::Deployment,
-                "replicaset" | "replicasets" | "rs" => Self::ReplicaSet,
-                "statefulset" | "statefulsets" | "sts" => Self::StatefulSet,
-                "daemonset" | "daemonsets" | "ds" => Self::DaemonSet,
-                "job" | "jobs" => Self::Job,
-                "replicationcontroller" | "replicationcontrollers" | "rc" => {
-                    Self::ReplicationController
-                }
-                "service" | "services" | "svc" => Self::Service,
-                "gateway" | "gateways" | "gtw" | "gw" => Self::Gateway,
-                _ => return None,
-            },
-        )
+/// For messages: `Deployment ` or, for a pod, nothing.
+pub(super) fn prefix(kind: Kind) -> String {
+    if kind == Kind::Pod {
+        String::new()
+    } else {
+        format!("{} ", kind.singular())
     }
+}
 
-    pub(super) fn object_kind(self) -> &'static str {
-        match self {
-            Self::Pod => "Pod",
-            Self::Deployment => "Deployment",
-            Self::ReplicaSet => "ReplicaSet",
-            Self::StatefulSet => "StatefulSet",
-            Self::DaemonSet => "DaemonSet",
-            Self::Job => "Job",
-            Self::ReplicationController => "ReplicationController",
-            Self::Service => "Service",
-            Self::Gateway => "Gateway",
+/// The selector of an object of this kind, as a `LabelSelector`; none for a Service without one.
+pub(super) fn selector(kind: Kind, object: ObjectView<'_>) -> Option<Node> {
+    let own = object.node.at(["spec", "selector"]);
+    match kind {
+        Kind::Pod => None,
+        Kind::Service | Kind::ReplicationController => {
+            let labels = own.filter(|labels| !labels.members().is_empty())?;
+            Some(match_labels(labels.clone()))
         }
+        Kind::K8sGateway => Some(match_labels(gateway_label(object.name()))),
+        _ => own.cloned(),
     }
+}
 
-    /// For messages: `Deployment ` or, for a pod, nothing.
-    pub(super) fn prefix(self) -> String {
-        if self == Self::Pod {
-            String::new()
-        } else {
-            format!("{} ", self.object_kind())
-        }
-    }
-
-    /// The selector of an object of this kind, as a `LabelSelector`. None for a Service without
-    /// one, and for an Istio Gateway, which selects gateways rather than having pods.
-    pub(super) fn selector(self, object: ObjectView<'_>) -> Option<Node> {
-        match self {
-            Self::Pod => None,
-            Self::Service | Self::ReplicationController => Some(match_labels(
-                object
-                    .node
-                    .at(["spec", "selector"])
-                    .filter(|s| !s.members().is_empty())?
-                    .clone(),
-            )),
-            Self::Gateway if object.group() != "gateway.networking.k8s.io" => None,
-            Self::Gateway => Some(match_labels(gateway_label(object.name()))),
-            _ => object.node.at(["spec", "selector"]).cloned(),
-        }
-    }
-
-    /// Whether an owner such as `kubernetes://apis/apps/v1/namespaces/shop/deployments/cart` is
-    /// this workload.
-    pub(super) fn owns(self, owner: &str, name: &str) -> bool {
-        let mut parts = owner.rsplit('/');
-        parts.next() == Some(name) && parts.next().and_then(Self::parse) == Some(self)
-    }
+/// Whether an owner such as `kubernetes://apis/apps/v1/namespaces/shop/deployments/cart` is this
+/// workload.
+pub(super) fn owns(kind: Kind, owner: &str, name: &str) -> bool {
+    let mut parts = owner.rsplit('/');
+    parts.next() == Some(name) && parts.next().and_then(parse) == Some(kind)
 }
 
 fn object(key: &str, value: Node) -> Node {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::tests::mesh_of;
+use meshladder_capture::Kind;
 
 const CART: &str = "cart.shop.svc.cluster.local";
 
@@ -36,7 +37,11 @@ fn service(namespace: &str, name: &str, day: u8, spec: &str) -> String {
 fn used(services: &[&String], client: &str) -> Vec<String> {
     let more: String = services.iter().map(|service| service.as_str()).collect();
     let mesh = mesh_of(&format!("{OBJECTS}{more}"));
-    let scope = mesh.scope(mesh.objects.get("Pod", client, "p").expect("it is there"));
+    let scope = mesh.scope(
+        mesh.objects
+            .get(Kind::Pod, client, "p")
+            .expect("it is there"),
+    );
     mesh.virtual_services(scope, CART)
         .iter()
         .map(|service| service.id.name.to_string())
@@ -96,10 +101,14 @@ fn a_sidecar_imports_a_virtual_service_by_its_own_namespace() {
 /// The first step not taken, and why.
 fn lost(services: &[String], client: &str, name: &str) -> Option<(StepKind, String)> {
     let mesh = mesh_of(&format!("{OBJECTS}{}", services.concat()));
-    let scope = mesh.scope(mesh.objects.get("Pod", client, "p").expect("it is there"));
+    let scope = mesh.scope(
+        mesh.objects
+            .get(Kind::Pod, client, "p")
+            .expect("it is there"),
+    );
     let service = mesh
         .objects
-        .get("VirtualService", "shop", name)
+        .get(Kind::VirtualService, "shop", name)
         .expect("it is there");
     let host = service.spec_strings("hosts").next().expect("it has a host");
     let steps = mesh.sidecar_steps(service, host, scope);
@@ -208,11 +217,11 @@ fn a_gateway_s_pod_needs_a_gateway_that_is_there_selects_it_and_takes_the_host()
         let mesh = mesh_of(&format!("{OBJECTS}{}", service("shop", "mine", 1, spec)));
         let pod = mesh
             .objects
-            .get("Pod", "ingress", "gw")
+            .get(Kind::Pod, "ingress", "gw")
             .expect("it is there");
         let mine = mesh
             .objects
-            .get("VirtualService", "shop", "mine")
+            .get(Kind::VirtualService, "shop", "mine")
             .expect("it is there");
         let steps = mesh.gateway_steps(mine, &mine.spec_list("hosts")[0], pod);
         let bound = steps
@@ -238,7 +247,7 @@ fn delegates_and_destinations_are_found() {
     );
     let root = mesh
         .objects
-        .get("VirtualService", "shop", "root")
+        .get(Kind::VirtualService, "shop", "root")
         .expect("it is there");
     let delegates: Vec<_> = mesh
         .delegates(root)

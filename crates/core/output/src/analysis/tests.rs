@@ -6,7 +6,7 @@ use super::*;
 use crate::report::Paint;
 use meshladder_capture::snapshot::{Builder, DocId};
 use meshladder_judge::finding::{Confidence, Evidence, Fix, Rung, Severity, Spot};
-use meshladder_judge::report::{self, Report, Verdict};
+use meshladder_judge::report::{self, Report, Topic, Verdict};
 use meshladder_mesh::ObjectRef;
 
 fn report() -> Report {
@@ -28,6 +28,7 @@ fn report() -> Report {
     };
     let finding = Finding {
         code: "ML2101",
+        ist: Some("IST0128"),
         name: "tls-without-ca",
         rung: Rung::Config,
         severity: Severity::Error,
@@ -47,7 +48,7 @@ fn report() -> Report {
         is_asked_for: false,
     };
     Report {
-        question: "{}".to_owned(),
+        question: Topic::Objects,
         about: String::new(),
         taken_at: None,
         verdict: Verdict::Broken,

@@ -1,99 +1,136 @@
 //! A difference as JSON v1.
 
-use super::optional;
-use crate::json::{self, Style};
+use std::collections::BTreeMap;
+
+use crate::json::{API_VERSION, ObjectJson, to_pretty};
 use meshladder_capture::snapshot::DocId;
 use meshladder_judge::diff::{Change, Diff, Edit, Fate};
-use meshladder_mesh::ObjectRef;
-use meshladder_text::json::{Raw, escape};
+use serde::Serialize;
 
-/// The difference as JSON.
+/// The difference as JSON; `show_noise` lists the expected differences, which are counted in any
+/// case.
 pub fn to_json(diff: &Diff, show_noise: bool) -> String {
-    let counts = diff
-        .noise
-        .counts
-        .iter()
-        .map(|(why, count)| format!("{}:{count}", escape(why)));
-    let listed = diff
-        .noise
-        .listed
-        .iter()
-        .filter(|_| show_noise)
-        .map(|(why, path, old, new)| {
-            let [why, path, old, new] = [why, path.as_str(), old, new].map(escape);
-            format!("{{\"why\":{why},\"path\":{path},\"a\":{old},\"b\":{new}}}")
-        });
-    let compact = format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Diff\",\"a\":{},\"b\":{},\"same\":{},\"compared\":{},\"changes\":{},\"fates\":{},\"noise\":{{{}}},\"expected\":{},\"unknown\":{}}}",
-        escape(&diff.a),
-        escape(&diff.b),
-        diff.is_empty(),
-        diff.compared,
-        list(diff.changes.iter().map(change)),
-        list(diff.fates.iter().map(fate)),
-        counts.collect::<Vec<_>>().join(","),
-        list(listed),
-        list(diff.unknown.iter().map(|fact| escape(fact))),
-    );
-    let mut text = String::new();
-    match Raw::of(&compact).map(|raw| json::write(&mut text, raw, Style::PRETTY)) {
-        Ok(Ok(())) => text,
-        _ => compact,
+    let mut expected = Vec::new();
+    if show_noise {
+        for (why, path, a, b) in &diff.noise.listed {
+            expected.push(NoiseJson { why, path, a, b });
+        }
+    }
+    let diff = DiffJson {
+        api_version: API_VERSION,
+        kind: "Diff",
+        a: &diff.a,
+        b: &diff.b,
+        same: diff.is_empty(),
+        compared: diff.compared,
+        changes: diff.changes.iter().map(ChangeJson::from).collect(),
+        fates: diff.fates.iter().map(FateJson::from).collect(),
+        noise: &diff.noise.counts,
+        expected,
+        unknown: &diff.unknown,
+    };
+    to_pretty(&diff, 4)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DiffJson<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    a: &'a str,
+    b: &'a str,
+    same: bool,
+    compared: usize,
+    changes: Vec<ChangeJson<'a>>,
+    fates: Vec<FateJson<'a>>,
+    noise: &'a BTreeMap<&'static str, usize>,
+    expected: Vec<NoiseJson<'a>>,
+    unknown: &'a [String],
+}
+
+#[derive(Serialize)]
+struct NoiseJson<'a> {
+    why: &'static str,
+    path: &'a str,
+    a: &'a str,
+    b: &'a str,
+}
+
+#[derive(Serialize)]
+struct ChangeJson<'a> {
+    change: &'static str,
+    kind: &'a str,
+    name: &'a str,
+    means: Option<&'a str>,
+    objects: Vec<ObjectJson<'a>>,
+    on: &'a [String],
+    docs: Sides<&'a str>,
+    edits: Vec<EditJson<'a>>,
+}
+
+/// What the two sides have.
+#[derive(Serialize)]
+struct Sides<T> {
+    a: Option<T>,
+    b: Option<T>,
+}
+
+impl<'a> From<&'a Change> for ChangeJson<'a> {
+    fn from(change: &'a Change) -> Self {
+        let (a, b) = &change.docs;
+        Self {
+            change: change.what.word(),
+            kind: &change.kind,
+            name: &change.name,
+            means: change.means.as_deref(),
+            objects: change.objects.iter().map(ObjectJson::from).collect(),
+            on: &change.on,
+            docs: Sides {
+                a: a.as_ref().map(DocId::as_str),
+                b: b.as_ref().map(DocId::as_str),
+            },
+            edits: change.edits.iter().map(EditJson::from).collect(),
+        }
     }
 }
 
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("[{}]", items.collect::<Vec<_>>().join(","))
+#[derive(Serialize)]
+struct EditJson<'a> {
+    change: &'static str,
+    path: &'a str,
+    a: Option<&'a str>,
+    b: Option<&'a str>,
+    at: Sides<usize>,
 }
 
-fn change(change: &Change) -> String {
-    let doc = |doc: &Option<DocId>| optional(doc.as_ref().map(DocId::as_str));
-    format!(
-        "{{\"change\":\"{}\",\"kind\":{},\"name\":{},\"means\":{},\"objects\":{},\"on\":{},\"docs\":{{\"a\":{},\"b\":{}}},\"edits\":{}}}",
-        change.what.word(),
-        escape(&change.kind),
-        escape(&change.name),
-        optional(change.means.as_deref()),
-        list(change.objects.iter().map(object)),
-        list(change.on.iter().map(|on| escape(on))),
-        doc(&change.docs.0),
-        doc(&change.docs.1),
-        list(change.edits.iter().map(edit)),
-    )
+impl<'a> From<&'a Edit> for EditJson<'a> {
+    fn from(edit: &'a Edit) -> Self {
+        let (a, b) = edit.at;
+        Self {
+            change: edit.what.word(),
+            path: &edit.path,
+            a: edit.old.as_deref(),
+            b: edit.new.as_deref(),
+            at: Sides { a, b },
+        }
+    }
 }
 
-fn object(
-    ObjectRef {
-        kind,
-        namespace,
-        name,
-    }: &ObjectRef,
-) -> String {
-    let [kind, namespace, name] = [kind, namespace, name].map(|text| escape(text));
-    format!("{{\"kind\":{kind},\"namespace\":{namespace},\"name\":{name}}}")
+#[derive(Serialize)]
+struct FateJson<'a> {
+    request: &'a str,
+    from: &'a str,
+    a: &'a str,
+    b: &'a str,
 }
 
-fn edit(edit: &Edit) -> String {
-    let at = |at: Option<usize>| at.map_or_else(|| "null".to_owned(), |at| at.to_string());
-    format!(
-        "{{\"change\":\"{}\",\"path\":{},\"a\":{},\"b\":{},\"at\":{{\"a\":{},\"b\":{}}}}}",
-        edit.what.word(),
-        escape(&edit.path),
-        optional(edit.old.as_deref()),
-        optional(edit.new.as_deref()),
-        at(edit.at.0),
-        at(edit.at.1),
-    )
-}
-
-fn fate(
-    Fate {
-        request,
-        from,
-        was,
-        is,
-    }: &Fate,
-) -> String {
-    let [request, from, was, is] = [request, from, was, is].map(|text| escape(text));
-    format!("{{\"request\":{request},\"from\":{from},\"a\":{was},\"b\":{is}}}")
+impl<'a> From<&'a Fate> for FateJson<'a> {
+    fn from(fate: &'a Fate) -> Self {
+        Self {
+            request: &fate.request,
+            from: &fate.from,
+            a: &fate.was,
+            b: &fate.is,
+        }
+    }
 }

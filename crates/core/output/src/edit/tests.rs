@@ -1,20 +1,23 @@
 //! Files before and after.
 
 use super::*;
-use meshladder_judge::finding::Patch;
+use meshladder_judge::finding::{Op, Patch};
 use meshladder_mesh::ObjectRef;
+use meshladder_text::json::Raw;
 
 fn merge(patch: &str) -> Change {
+    let raw = Raw::of(patch).expect("a value");
+    let patch = Node::from_json(raw).expect("JSON").value;
     Change {
         object: ObjectRef::default(),
-        patch: Patch::Merge(patch.to_owned()),
+        patch: Patch::Merge(patch),
     }
 }
 
-fn operations(patch: &str) -> Change {
+fn operations(ops: impl Into<Vec<Op>>) -> Change {
     Change {
         object: ObjectRef::default(),
-        patch: Patch::Json(patch.to_owned()),
+        patch: Patch::Json(ops.into()),
     }
 }
 
@@ -115,21 +118,24 @@ fn a_member_is_removed_with_its_lines() {
     becomes(
         RULE,
         "",
-        &operations(r#"[{"op":"remove","path":"/spec/subsets/1/labels/track"}]"#),
+        &operations([Op::remove("/spec/subsets/1/labels/track")]),
         &after,
     );
     let after = RULE.replace("- name: v1\n    labels:\n", "- labels:\n");
     becomes(
         RULE,
         "",
-        &operations(r#"[{"op":"remove","path":"/spec/subsets/0/name"}]"#),
+        &operations([Op::remove("/spec/subsets/0/name")]),
         &after,
     );
 }
 
 #[test]
 fn a_member_with_another_name_keeps_its_place_and_its_comments() {
-    let patch = r#"[{"op":"add","path":"/b","value":{"c":1}},{"op":"remove","path":"/a"}]"#;
+    let ops = [
+        Op::add("/b", Value::object([("c", 1_u16)])),
+        Op::remove("/a"),
+    ];
     for (before, after) in [
         (
             "a:   # why\n    c: 1 # one\nz: 2\n",
@@ -144,7 +150,7 @@ fn a_member_with_another_name_keeps_its_place_and_its_comments() {
             "y: &x {c: 1}\nb: *x # as there\n",
         ),
     ] {
-        becomes(before, "", &operations(patch), after);
+        becomes(before, "", &operations(ops.clone()), after);
     }
 }
 
@@ -154,15 +160,14 @@ fn items_are_added_and_removed() {
     becomes(
         RULE,
         "",
-        &operations(r#"[{"op":"remove","path":"/spec/subsets/1"}]"#),
+        &operations([Op::remove("/spec/subsets/1")]),
         &after,
     );
     let new = "  - labels:\n      version: v3\n    name: v3\n";
     let add = |at: &str| {
-        let value = r#"{"name":"v3","labels":{"version":"v3"}}"#;
-        operations(&format!(
-            r#"[{{"op":"add","path":"/spec/subsets/{at}","value":{value}}}]"#
-        ))
+        let labels = Value::object([("version", "v3")]);
+        let subset = Value::object([("name", Value::from("v3")), ("labels", labels)]);
+        operations([Op::add(format!("/spec/subsets/{at}"), subset)])
     };
     becomes(RULE, "", &add("-"), &format!("{RULE}{new}"));
     becomes(
@@ -172,33 +177,21 @@ fn items_are_added_and_removed() {
         &RULE.replace("  - name: v2", &format!("{new}  - name: v2")),
     );
     let hosts = "hosts: [a, 'b' , c] # all\n";
-    for (patch, after) in [
+    for (op, after) in [
+        (Op::remove("/hosts/0"), "hosts: ['b' , c] # all\n"),
+        (Op::remove("/hosts/2"), "hosts: [a, 'b'] # all\n"),
         (
-            r#"[{"op":"remove","path":"/hosts/0"}]"#,
-            "hosts: ['b' , c] # all\n",
-        ),
-        (
-            r#"[{"op":"remove","path":"/hosts/2"}]"#,
-            "hosts: [a, 'b'] # all\n",
-        ),
-        (
-            r#"[{"op":"add","path":"/hosts/-","value":"d, e"}]"#,
+            Op::add("/hosts/-", "d, e"),
             "hosts: [a, 'b' , c, \"d, e\"] # all\n",
         ),
+        (Op::add("/hosts/0", "*"), "hosts: ['*', a, 'b' , c] # all\n"),
+        (Op::replace("/hosts/1", "x"), "hosts: [a, x , c] # all\n"),
         (
-            r#"[{"op":"add","path":"/hosts/0","value":"*"}]"#,
-            "hosts: ['*', a, 'b' , c] # all\n",
-        ),
-        (
-            r#"[{"op":"replace","path":"/hosts/1","value":"x"}]"#,
-            "hosts: [a, x , c] # all\n",
-        ),
-        (
-            r#"[{"op":"replace","path":"/hosts","value":[]}]"#,
+            Op::replace("/hosts", Value::Array(Box::default())),
             "hosts: [] # all\n",
         ),
     ] {
-        becomes(hosts, "", &operations(patch), after);
+        becomes(hosts, "", &operations([op]), after);
     }
 }
 

@@ -1,159 +1,256 @@
 //! As JSON v1: an outward shape of its own, which may grow and keeps its names.
 
 use super::Told;
-use crate::json::pretty;
-use crate::report::compact;
+use crate::json::{API_VERSION, Pairs, to_pretty};
+use crate::report::ReportJson;
 use meshladder_judge::logs::{Cause, Class, Example, Group, Histogram, Top};
-use meshladder_text::json::escape;
 use meshladder_text::time::Time;
+use serde::Serialize;
 
 /// The summary as pretty JSON.
 pub fn to_json(told: &Told<'_>) -> String {
-    let summary = told.summary;
-    let stats = &summary.stats;
-    let classes = Class::ALL
-        .iter()
-        .map(|class| format!("\"{}\":{}", class.id(), stats.of(*class)));
-    let counts = format!(
-        "\"requests\":{},\"connections\":{},\"leftOut\":{},\"malformed\":{},\"other\":{},\"ungrouped\":{},\"joined\":{}",
-        stats.requests,
-        stats.connections,
-        stats.left_out,
-        stats.malformed,
-        stats.other,
-        stats.ungrouped,
-        summary.joined
-    );
-    let text = format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Logs\",\"sources\":{},{counts},\"classes\":{{{}}},{},\"failed\":{},\"groups\":{},\"causes\":{},\"malformedLines\":{}}}",
-        list(told.sources.iter().map(|source| escape(source))),
-        classes.collect::<Vec<_>>().join(","),
-        between(stats.between),
-        histogram(&stats.failed),
-        list(summary.groups.iter().map(|one| group(one, told))),
-        list(
-            summary
-                .causes
-                .iter()
-                .enumerate()
-                .map(|(i, one)| cause(i, one, told))
-        ),
-        list(
-            stats
-                .malformed_examples
-                .iter()
-                .map(|one| example(one, told))
-        ),
-    );
-    pretty(&text)
+    to_pretty(&LogsJson::from(told), 2)
 }
 
-fn group(group: &Group, told: &Told<'_>) -> String {
-    let flags = list(group.flags.iter().map(|flag| escape(flag)));
-    let duration = group
-        .duration
-        .map_or("null".to_owned(), |(least, most, sum)| {
-            format!(
-                "{{\"min\":{least},\"max\":{most},\"mean\":{}}}",
-                sum / group.count.max(1)
-            )
-        });
-    format!(
-        "{{\"code\":{},\"flags\":{flags},\"details\":{},\"cluster\":{},\"side\":\"{}\",\"by\":\"{}\",\"class\":\"{}\",\"grpc\":{},\"count\":{},{},\"durationMs\":{duration},\"histogram\":{},\"upstreams\":{},\"requests\":{},\"transportFailures\":{},\"examples\":{}}}",
-        group.code,
-        escape(&group.details),
-        escape(&group.cluster),
-        group.judgement.side.id(),
-        group.judgement.by.id(),
-        group.judgement.class.id(),
-        group.judgement.is_grpc,
-        group.count,
-        between(group.between),
-        histogram(&group.histogram),
-        top(&group.upstreams),
-        top(&group.requests),
-        top(&group.failures),
-        list(group.examples.iter().map(|one| example(one, told))),
-    )
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogsJson<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    sources: &'a [String],
+    requests: u64,
+    connections: u64,
+    left_out: u64,
+    malformed: u64,
+    other: u64,
+    ungrouped: u64,
+    joined: u64,
+    classes: Pairs<&'static str, u64>,
+    first: Option<String>,
+    last: Option<String>,
+    failed: HistogramJson,
+    groups: Vec<GroupJson<'a>>,
+    causes: Vec<CauseJson<'a>>,
+    malformed_lines: Vec<ExampleJson<'a>>,
 }
 
-fn cause(i: usize, cause: &Cause, told: &Told<'_>) -> String {
-    let also = cause
-        .also
-        .iter()
-        .map(|(group, count)| format!("{{\"group\":{group},\"requests\":{count}}}"));
-    let leads = cause.leads.iter().map(|lead| {
-        format!(
-            "{{\"what\":{},\"confirm\":{}}}",
-            escape(&lead.what),
-            escape(&lead.confirm)
-        )
-    });
-    let command = told
-        .commands
-        .get(i)
-        .and_then(Option::as_deref)
-        .map_or("null".to_owned(), escape);
-    let report = told
-        .explained
-        .iter()
-        .find(|(of, _)| *of == i)
-        .map_or("null".to_owned(), |(_, report)| compact(report));
-    format!(
-        "{{\"group\":{},\"says\":{},\"also\":{},\"leads\":{},\"ask\":{command},\"why\":{report}}}",
-        cause.group,
-        list(cause.says.iter().map(|text| escape(text))),
-        list(also),
-        list(leads),
-    )
-}
-
-fn between(between: Option<(Time, Time)>) -> String {
-    match between {
-        Some((first, last)) => format!("\"first\":\"{first}\",\"last\":\"{last}\""),
-        None => "\"first\":null,\"last\":null".to_owned(),
+impl<'a> From<&'a Told<'a>> for LogsJson<'a> {
+    fn from(told: &'a Told<'a>) -> Self {
+        let summary = told.summary;
+        let stats = &summary.stats;
+        let mut classes = Vec::new();
+        for class in Class::ALL {
+            classes.push((class.id(), stats.of(class)));
+        }
+        let mut groups = Vec::new();
+        for group in &summary.groups {
+            groups.push(GroupJson::new(group, told));
+        }
+        let mut causes = Vec::new();
+        for (number, cause) in summary.causes.iter().enumerate() {
+            causes.push(CauseJson::new(number, cause, told));
+        }
+        let [first, last] = ends(stats.between);
+        Self {
+            api_version: API_VERSION,
+            kind: "Logs",
+            sources: told.sources,
+            requests: stats.requests,
+            connections: stats.connections,
+            left_out: stats.left_out,
+            malformed: stats.malformed,
+            other: stats.other,
+            ungrouped: stats.ungrouped,
+            joined: summary.joined,
+            classes: Pairs(classes),
+            first,
+            last,
+            failed: HistogramJson::from(&stats.failed),
+            groups,
+            causes,
+            malformed_lines: examples(&stats.malformed_examples, told),
+        }
     }
 }
 
-fn histogram(histogram: &Histogram) -> String {
-    let bars = histogram.bars().into_iter().map(|(start, count)| {
-        format!(
-            "{{\"start\":\"{}\",\"count\":{count}}}",
-            Time::from_seconds(start)
-        )
-    });
-    format!(
-        "{{\"seconds\":{},\"bars\":{}}}",
-        histogram.width(),
-        list(bars)
-    )
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupJson<'a> {
+    code: u16,
+    flags: &'a [String],
+    details: &'a str,
+    cluster: &'a str,
+    side: &'static str,
+    by: &'static str,
+    class: &'static str,
+    grpc: bool,
+    count: u64,
+    first: Option<String>,
+    last: Option<String>,
+    duration_ms: Option<DurationJson>,
+    histogram: HistogramJson,
+    upstreams: Vec<CountJson<'a>>,
+    requests: Vec<CountJson<'a>>,
+    transport_failures: Vec<CountJson<'a>>,
+    examples: Vec<ExampleJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct DurationJson {
+    min: u64,
+    max: u64,
+    mean: u64,
+}
+
+impl<'a> GroupJson<'a> {
+    fn new(group: &'a Group, told: &Told<'a>) -> Self {
+        let [first, last] = ends(group.between);
+        Self {
+            code: group.code,
+            flags: &group.flags,
+            details: &group.details,
+            cluster: &group.cluster,
+            side: group.judgement.side.id(),
+            by: group.judgement.by.id(),
+            class: group.judgement.class.id(),
+            grpc: group.judgement.is_grpc,
+            count: group.count,
+            first,
+            last,
+            duration_ms: group.duration.map(|(min, max, sum)| DurationJson {
+                min,
+                max,
+                mean: sum / group.count.max(1),
+            }),
+            histogram: HistogramJson::from(&group.histogram),
+            upstreams: counts(&group.upstreams),
+            requests: counts(&group.requests),
+            transport_failures: counts(&group.failures),
+            examples: examples(&group.examples, told),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CauseJson<'a> {
+    group: usize,
+    says: &'a [String],
+    also: Vec<AlsoJson>,
+    leads: Vec<LeadJson<'a>>,
+    ask: Option<&'a str>,
+    why: Option<ReportJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct AlsoJson {
+    group: usize,
+    requests: u64,
+}
+
+#[derive(Serialize)]
+struct LeadJson<'a> {
+    what: &'a str,
+    confirm: &'a str,
+}
+
+impl<'a> CauseJson<'a> {
+    fn new(number: usize, cause: &'a Cause, told: &Told<'a>) -> Self {
+        let mut also = Vec::new();
+        for (group, requests) in &cause.also {
+            also.push(AlsoJson {
+                group: *group,
+                requests: *requests,
+            });
+        }
+        let mut leads = Vec::new();
+        for lead in &cause.leads {
+            leads.push(LeadJson {
+                what: &lead.what,
+                confirm: &lead.confirm,
+            });
+        }
+        let explained = told.explained.iter().find(|(of, _)| *of == number);
+        Self {
+            group: cause.group,
+            says: &cause.says,
+            also,
+            leads,
+            ask: told.commands.get(number).and_then(Option::as_deref),
+            why: explained.map(|(_, report)| ReportJson::from(report)),
+        }
+    }
+}
+
+/// The first time and the last.
+fn ends(between: Option<(Time, Time)>) -> [Option<String>; 2] {
+    match between {
+        Some((first, last)) => [Some(first.to_string()), Some(last.to_string())],
+        None => [None, None],
+    }
+}
+
+#[derive(Serialize)]
+struct HistogramJson {
+    seconds: i64,
+    bars: Vec<BarJson>,
+}
+
+#[derive(Serialize)]
+struct BarJson {
+    start: String,
+    count: u64,
+}
+
+impl From<&Histogram> for HistogramJson {
+    fn from(histogram: &Histogram) -> Self {
+        let mut bars = Vec::new();
+        for (start, count) in histogram.bars() {
+            bars.push(BarJson {
+                start: Time::from_seconds(start).to_string(),
+                count,
+            });
+        }
+        Self {
+            seconds: histogram.width(),
+            bars,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CountJson<'a> {
+    value: &'a str,
+    count: u64,
 }
 
 /// A script that wants more of them counts lines itself.
 const MOST_VALUES: usize = 32;
 
-fn top(top: &Top) -> String {
-    let named = top
-        .sorted()
-        .into_iter()
-        .filter(|(value, _)| !value.is_empty());
-    list(
-        named
-            .take(MOST_VALUES)
-            .map(|(value, count)| format!("{{\"value\":{},\"count\":{count}}}", escape(value))),
-    )
+fn counts(top: &Top) -> Vec<CountJson<'_>> {
+    let mut counts = Vec::new();
+    for (value, count) in top.sorted() {
+        if !value.is_empty() && counts.len() < MOST_VALUES {
+            counts.push(CountJson { value, count });
+        }
+    }
+    counts
 }
 
-fn example(example: &Example, told: &Told<'_>) -> String {
-    let source = told.sources.get(example.source).map_or("", String::as_str);
-    format!(
-        "{{\"doc\":{},\"line\":{},\"text\":{}}}",
-        escape(source),
-        example.number,
-        escape(&example.text)
-    )
+#[derive(Serialize)]
+struct ExampleJson<'a> {
+    doc: &'a str,
+    line: u64,
+    text: &'a str,
 }
 
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("[{}]", items.collect::<Vec<_>>().join(","))
+fn examples<'a>(examples: &'a [Example], told: &Told<'a>) -> Vec<ExampleJson<'a>> {
+    let mut all = Vec::new();
+    for example in examples {
+        all.push(ExampleJson {
+            doc: told.sources.get(example.source).map_or("", String::as_str),
+            line: example.number,
+            text: &example.text,
+        });
+    }
+    all
 }

@@ -3,31 +3,37 @@
 use std::fmt::Write;
 
 use super::shown;
-use meshladder_capture::access_log::{Field, Record};
+use crate::json::{Pairs, to_line};
+use meshladder_capture::access_log::{AccessRecord, LogField};
 use meshladder_capture::flags;
 use meshladder_judge::logs::{Class, Judgement};
-use meshladder_text::json::{escape, escape_into};
+use serde::Serialize;
 
 /// For people: when, where, what, how it ended, who ended it and why.
-pub fn line_text(source: &str, number: u64, record: &Record<'_>, judgement: Judgement) -> String {
+pub fn line_text(
+    source: &str,
+    number: u64,
+    record: &AccessRecord<'_>,
+    judgement: Judgement,
+) -> String {
     let get = |field| shown(record.get(field));
     let call = if record.is_connection() {
-        format!("connection to {}", get(Field::Local))
+        format!("connection to {}", get(LogField::Local))
     } else {
         format!(
             "{} {}{}",
-            get(Field::Method),
-            get(Field::Authority),
-            get(Field::Path)
+            get(LogField::Method),
+            get(LogField::Authority),
+            get(LogField::Path)
         )
     };
-    let flags = record.get(Field::Flags);
+    let flags = record.get(LogField::Flags);
     let mut out = format!(
         "{source}:{number}: {} {call}: {}",
-        get(Field::Start),
+        get(LogField::Start),
         record.code()
     );
-    for part in [flags, record.get(Field::Details)]
+    for part in [flags, record.get(LogField::Details)]
         .into_iter()
         .filter(|part| !part.is_empty())
     {
@@ -37,16 +43,19 @@ pub fn line_text(source: &str, number: u64, record: &Record<'_>, judgement: Judg
     if judgement.side.id() != "unknown" {
         let _ = write!(out, " at the {}", judgement.side.id());
     }
-    for (what, field) in [("to", Field::UpstreamHost), ("by way of", Field::Cluster)] {
+    for (what, field) in [
+        ("to", LogField::UpstreamHost),
+        ("by way of", LogField::Cluster),
+    ] {
         if !record.get(field).is_empty() {
             let _ = write!(out, " {what} {}", get(field));
         }
     }
-    if let Some(ms) = record.number(Field::Duration) {
+    if let Some(ms) = record.number(LogField::Duration) {
         let _ = write!(out, ", {ms} ms");
     }
-    if !record.get(Field::RequestId).is_empty() {
-        let _ = write!(out, ", id {}", get(Field::RequestId));
+    if !record.get(LogField::RequestId).is_empty() {
+        let _ = write!(out, ", id {}", get(LogField::RequestId));
     }
     if judgement.class != Class::Fine {
         for text in means(record) {
@@ -56,12 +65,12 @@ pub fn line_text(source: &str, number: u64, record: &Record<'_>, judgement: Judg
     out
 }
 
-fn means(record: &Record<'_>) -> Vec<String> {
+fn means(record: &AccessRecord<'_>) -> Vec<String> {
     let texts = [
-        Field::Details,
-        Field::Termination,
-        Field::Flags,
-        Field::Failure,
+        LogField::Details,
+        LogField::Termination,
+        LogField::Flags,
+        LogField::Failure,
     ]
     .map(|field| record.get(field));
     let readings = texts
@@ -75,79 +84,105 @@ fn means(record: &Record<'_>) -> Vec<String> {
 }
 
 /// The names that Istio's JSON format has, and ours for the rest.
-const NAMES: [(&str, Field); 24] = [
-    ("start_time", Field::Start),
-    ("method", Field::Method),
-    ("path", Field::Path),
-    ("protocol", Field::Protocol),
-    ("response_code_details", Field::Details),
-    ("connection_termination_details", Field::Termination),
-    ("upstream_transport_failure_reason", Field::Failure),
-    ("bytes_received", Field::Received),
-    ("bytes_sent", Field::Sent),
-    ("duration", Field::Duration),
-    ("upstream_service_time", Field::ServiceTime),
-    ("x_forwarded_for", Field::ForwardedFor),
-    ("user_agent", Field::UserAgent),
-    ("request_id", Field::RequestId),
-    ("authority", Field::Authority),
-    ("upstream_host", Field::UpstreamHost),
-    ("upstream_cluster", Field::Cluster),
-    ("upstream_local_address", Field::UpstreamLocal),
-    ("downstream_local_address", Field::Local),
-    ("downstream_remote_address", Field::Remote),
-    ("requested_server_name", Field::ServerName),
-    ("route_name", Field::Route),
-    ("grpc_status", Field::GrpcStatus),
-    ("downstream_local_close_reason", Field::CloseReason),
+const NAMES: [(&str, LogField); 24] = [
+    ("start_time", LogField::Start),
+    ("method", LogField::Method),
+    ("path", LogField::Path),
+    ("protocol", LogField::Protocol),
+    ("response_code_details", LogField::Details),
+    ("connection_termination_details", LogField::Termination),
+    ("upstream_transport_failure_reason", LogField::Failure),
+    ("bytes_received", LogField::Received),
+    ("bytes_sent", LogField::Sent),
+    ("duration", LogField::Duration),
+    ("upstream_service_time", LogField::ServiceTime),
+    ("x_forwarded_for", LogField::ForwardedFor),
+    ("user_agent", LogField::UserAgent),
+    ("request_id", LogField::RequestId),
+    ("authority", LogField::Authority),
+    ("upstream_host", LogField::UpstreamHost),
+    ("upstream_cluster", LogField::Cluster),
+    ("upstream_local_address", LogField::UpstreamLocal),
+    ("downstream_local_address", LogField::Local),
+    ("downstream_remote_address", LogField::Remote),
+    ("requested_server_name", LogField::ServerName),
+    ("route_name", LogField::Route),
+    ("grpc_status", LogField::GrpcStatus),
+    ("downstream_local_close_reason", LogField::CloseReason),
 ];
 
 /// For programs: one object on one line.
-pub fn line_json(source: &str, number: u64, record: &Record<'_>, judgement: Judgement) -> String {
-    let flags: Vec<String> = record.flags().map(escape).collect();
-    let mut out = format!(
-        "{{\"doc\":{},\"line\":{number},\"response_code\":{},\"response_flags\":[{}],\"by\":\"{}\",\"side\":\"{}\",\"class\":\"{}\",\"grpc\":{}",
-        escape(source),
-        record.code(),
-        flags.join(","),
-        judgement.by.id(),
-        judgement.side.id(),
-        judgement.class.id(),
-        judgement.is_grpc,
-    );
+pub fn line_json(
+    source: &str,
+    number: u64,
+    record: &AccessRecord<'_>,
+    judgement: Judgement,
+) -> String {
+    let mut fields = Vec::new();
     for (name, field) in NAMES {
         let value = record.get(field);
-        if value.is_empty() {
-            continue;
-        }
-        let _ = write!(out, ",\"{name}\":");
-        match (field, record.number(field)) {
-            (
-                Field::Received | Field::Sent | Field::Duration | Field::ServiceTime,
-                Some(number),
-            ) => {
-                let _ = write!(out, "{number}");
-            }
-            _ => escape_into(&mut out, value),
+        if !value.is_empty() {
+            fields.push((name, FieldJson::of(field, value, record.number(field))));
         }
     }
-    if !record.others.is_empty() {
-        let others = record
-            .others
-            .iter()
-            .map(|(name, value)| format!("{}:{}", escape(name), escape(value)));
-        let _ = write!(
-            out,
-            ",\"other\":{{{}}}",
-            others.collect::<Vec<_>>().join(",")
-        );
-    }
-    let means: Vec<String> = if judgement.class == Class::Fine {
+    let means = if judgement.class == Class::Fine {
         Vec::new()
     } else {
         means(record)
     };
-    let means: Vec<String> = means.iter().map(|text| escape(text)).collect();
-    let _ = write!(out, ",\"means\":[{}]}}", means.join(","));
-    out
+    let mut others = Vec::new();
+    for (name, value) in &record.others {
+        others.push((&**name, &**value));
+    }
+    to_line(&RecordJson {
+        doc: source,
+        line: number,
+        response_code: record.code(),
+        response_flags: record.flags().collect(),
+        by: judgement.by.id(),
+        side: judgement.side.id(),
+        class: judgement.class.id(),
+        grpc: judgement.is_grpc,
+        fields: Pairs(fields),
+        other: (!others.is_empty()).then_some(Pairs(others)),
+        means,
+    })
+}
+
+#[derive(Serialize)]
+struct RecordJson<'a> {
+    doc: &'a str,
+    line: u64,
+    response_code: u16,
+    response_flags: Vec<&'a str>,
+    by: &'static str,
+    side: &'static str,
+    class: &'static str,
+    grpc: bool,
+    /// Those of [`NAMES`] that the line has.
+    #[serde(flatten)]
+    fields: Pairs<&'static str, FieldJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<Pairs<&'a str, &'a str>>,
+    means: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FieldJson<'a> {
+    Number(u64),
+    Text(&'a str),
+}
+
+impl<'a> FieldJson<'a> {
+    /// Sizes and times are numbers; what is not one there stays as it was written.
+    fn of(field: LogField, text: &'a str, number: Option<u64>) -> Self {
+        match (field, number) {
+            (
+                LogField::Received | LogField::Sent | LogField::Duration | LogField::ServiceTime,
+                Some(number),
+            ) => Self::Number(number),
+            _ => Self::Text(text),
+        }
+    }
 }

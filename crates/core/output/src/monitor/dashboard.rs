@@ -1,10 +1,8 @@
 //! A Grafana dashboard: which flags requests get, at which service, version and hop; sync and
 //! certificates.
 
-use super::value::{list, number, object, text, texts, truth};
-use crate::json::{self, Style};
-use meshladder_text::json::Raw;
-use meshladder_text::tree::Node;
+use crate::json::to_pretty;
+use serde::Serialize;
 
 mod panels;
 
@@ -52,167 +50,265 @@ pub(super) const HEIGHT: usize = 8;
 
 /// The dashboard as Grafana imports it.
 pub fn to_json() -> String {
-    let compact = dashboard().to_json();
-    let mut pretty = String::new();
-    // An object was just written, and a String takes everything.
-    if let Ok(raw) = Raw::of(&compact) {
-        let _ = json::write(
-            &mut pretty,
-            raw,
-            Style {
-                indent: 2,
-                ..Style::PRETTY
-            },
-        );
-    }
-    pretty.push('\n');
-    pretty
+    let dashboard = Dashboard {
+        uid: "meshladder",
+        title: "Istio: response flags, sync and certificates",
+        description: "Made by `meshladder monitor dashboard`; its rules are those of `meshladder monitor rules`",
+        tags: ["istio", "meshladder"],
+        schema_version: 39,
+        editable: true,
+        graph_tooltip: 1,
+        refresh: "1m",
+        timezone: "browser",
+        time: TimeRange {
+            from: "now-6h",
+            to: "now",
+        },
+        templating: Templating { list: variables() },
+        panels: all_panels(),
+    };
+    to_pretty(&dashboard, 2) + "\n"
 }
 
-fn dashboard() -> Node {
-    object([
-        ("uid", text("meshladder")),
-        (
-            "title",
-            text("Istio: response flags, sync and certificates"),
-        ),
-        (
-            "description",
-            text(
-                "Made by `meshladder monitor dashboard`; its rules are those of `meshladder monitor rules`",
-            ),
-        ),
-        ("tags", texts(["istio", "meshladder"])),
-        ("schemaVersion", number(39)),
-        ("editable", truth(true)),
-        ("graphTooltip", number(1)),
-        ("refresh", text("1m")),
-        ("timezone", text("browser")),
-        (
-            "time",
-            object([("from", text("now-6h")), ("to", text("now"))]),
-        ),
-        ("templating", object([("list", list(variables()))])),
-        ("panels", list(all_panels())),
-    ])
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Dashboard {
+    uid: &'static str,
+    title: &'static str,
+    description: &'static str,
+    tags: [&'static str; 2],
+    schema_version: u32,
+    editable: bool,
+    graph_tooltip: u32,
+    refresh: &'static str,
+    timezone: &'static str,
+    time: TimeRange,
+    templating: Templating,
+    panels: Vec<PanelJson>,
 }
 
-fn variables() -> Vec<Node> {
-    let source = object([
-        ("name", text("datasource")),
-        ("type", text("datasource")),
-        ("label", text("Prometheus")),
-        ("query", text("prometheus")),
-    ]);
-    let labels = [
-        (
+#[derive(Serialize)]
+struct TimeRange {
+    from: &'static str,
+    to: &'static str,
+}
+
+#[derive(Serialize)]
+struct Templating {
+    list: Vec<Variable>,
+}
+
+/// A choice above the panels.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Variable {
+    name: &'static str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    label: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    datasource: Option<Datasource>,
+    query: &'static str,
+    #[serde(flatten)]
+    several: Option<SeveralValues>,
+}
+
+/// That one may choose several values, or all.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeveralValues {
+    refresh: u32,
+    multi: bool,
+    include_all: bool,
+    all_value: &'static str,
+}
+
+#[derive(Serialize)]
+struct Datasource {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    uid: &'static str,
+}
+
+const PROMETHEUS: Datasource = Datasource {
+    kind: "prometheus",
+    uid: "${datasource}",
+};
+
+fn variables() -> Vec<Variable> {
+    let of_label = |name, label, query| Variable {
+        name,
+        kind: "query",
+        label,
+        datasource: Some(PROMETHEUS),
+        query,
+        several: Some(SeveralValues {
+            // On every change of the time range.
+            refresh: 2,
+            multi: true,
+            include_all: true,
+            all_value: ".*",
+        }),
+    };
+    vec![
+        Variable {
+            name: "datasource",
+            kind: "datasource",
+            label: "Prometheus",
+            datasource: None,
+            query: "prometheus",
+            several: None,
+        },
+        of_label(
             "namespace",
             "Namespace",
             "label_values(istio_requests_total, destination_service_namespace)",
         ),
-        (
+        of_label(
             "service",
             "Service",
             "label_values(istio_requests_total{destination_service_namespace=~\"$namespace\"}, destination_service_name)",
         ),
-    ];
-    let labelled = labels.map(|(name, label, query)| {
-        object([
-            ("name", text(name)),
-            ("type", text("query")),
-            ("label", text(label)),
-            ("datasource", datasource()),
-            ("query", text(query)),
-            // On every change of the time range.
-            ("refresh", number(2)),
-            ("multi", truth(true)),
-            ("includeAll", truth(true)),
-            ("allValue", text(".*")),
-        ])
-    });
-    std::iter::once(source).chain(labelled).collect()
+    ]
 }
 
-fn datasource() -> Node {
-    object([("type", text("prometheus")), ("uid", text("${datasource}"))])
+/// A panel, or the title of a row, which Grafana takes for a panel too.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PanelJson {
+    Row(RowTitle),
+    Drawn(DrawnPanel),
 }
 
-fn all_panels() -> Vec<Node> {
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RowTitle {
+    id: usize,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    collapsed: bool,
+    grid_pos: GridPos,
+    panels: [(); 0],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DrawnPanel {
+    id: usize,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    description: &'static str,
+    datasource: Datasource,
+    grid_pos: GridPos,
+    field_config: FieldConfig,
+    targets: Vec<Target>,
+}
+
+#[derive(Serialize)]
+struct GridPos {
+    x: usize,
+    y: usize,
+    w: usize,
+    h: usize,
+}
+
+#[derive(Serialize)]
+struct FieldConfig {
+    defaults: FieldDefaults,
+    overrides: [(); 0],
+}
+
+#[derive(Serialize)]
+struct FieldDefaults {
+    unit: &'static str,
+    min: u32,
+}
+
+fn all_panels() -> Vec<PanelJson> {
     let (mut panels, mut y) = (Vec::new(), 0);
     for row in ROWS {
         let id = panels.len() + 1;
-        panels.push(object([
-            ("id", number(id)),
-            ("type", text("row")),
-            ("title", text(row.title)),
-            ("collapsed", truth(false)),
-            ("gridPos", grid(0, y, WIDTH, 1)),
-            ("panels", list([])),
-        ]));
+        panels.push(PanelJson::Row(RowTitle {
+            id,
+            kind: "row",
+            title: row.title,
+            collapsed: false,
+            grid_pos: GridPos {
+                x: 0,
+                y,
+                w: WIDTH,
+                h: 1,
+            },
+            panels: [],
+        }));
         let width = WIDTH / row.panels.len().max(1);
         for (at, panel) in row.panels.iter().enumerate() {
-            panels.push(drawn(
-                panel,
-                id + at + 1,
-                grid(at * width, y + 1, width, HEIGHT),
-            ));
+            let place = GridPos {
+                x: at * width,
+                y: y + 1,
+                w: width,
+                h: HEIGHT,
+            };
+            panels.push(PanelJson::Drawn(drawn(panel, id + at + 1, place)));
         }
         y += HEIGHT + 1;
     }
     panels
 }
 
-fn grid(x: usize, y: usize, width: usize, height: usize) -> Node {
-    object([
-        ("x", number(x)),
-        ("y", number(y)),
-        ("w", number(width)),
-        ("h", number(height)),
-    ])
+fn drawn(panel: &Panel, id: usize, grid_pos: GridPos) -> DrawnPanel {
+    let mut targets = Vec::new();
+    for (at, (expr, legend)) in panel.queries.iter().enumerate() {
+        targets.push(target(panel.kind, at, expr, legend));
+    }
+    DrawnPanel {
+        id,
+        kind: match panel.kind {
+            Kind::Lines => "timeseries",
+            Kind::Numbers => "stat",
+            Kind::Table => "table",
+        },
+        title: panel.title,
+        description: panel.about,
+        datasource: PROMETHEUS,
+        grid_pos,
+        field_config: FieldConfig {
+            defaults: FieldDefaults {
+                unit: panel.unit,
+                min: 0,
+            },
+            overrides: [],
+        },
+        targets,
+    }
 }
 
-fn drawn(panel: &Panel, id: usize, grid: Node) -> Node {
-    let kind = match panel.kind {
-        Kind::Lines => "timeseries",
-        Kind::Numbers => "stat",
-        Kind::Table => "table",
-    };
-    let defaults = object([("unit", text(panel.unit)), ("min", number(0))]);
-    object([
-        ("id", number(id)),
-        ("type", text(kind)),
-        ("title", text(panel.title)),
-        ("description", text(panel.about)),
-        ("datasource", datasource()),
-        ("gridPos", grid),
-        (
-            "fieldConfig",
-            object([("defaults", defaults), ("overrides", list([]))]),
-        ),
-        (
-            "targets",
-            list(
-                panel
-                    .queries
-                    .iter()
-                    .enumerate()
-                    .map(|(at, (expr, legend))| target(panel.kind, at, expr, legend)),
-            ),
-        ),
-    ])
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Target {
+    ref_id: String,
+    expr: &'static str,
+    legend_format: &'static str,
+    datasource: Datasource,
+    /// A table shows the newest values, not those over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instant: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
 }
 
-fn target(kind: Kind, at: usize, expr: &str, legend: &str) -> Node {
+fn target(kind: Kind, at: usize, expr: &'static str, legend: &'static str) -> Target {
     // One query a letter, from A.
     let letter = u8::try_from(at).map_or('Z', |at| char::from(b'A' + at));
-    let mut members = vec![
-        ("refId", text(letter.to_string())),
-        ("expr", text(expr)),
-        ("legendFormat", text(legend)),
-        ("datasource", datasource()),
-    ];
-    if kind == Kind::Table {
-        members.extend([("instant", truth(true)), ("format", text("table"))]);
+    let is_table = kind == Kind::Table;
+    Target {
+        ref_id: letter.to_string(),
+        expr,
+        legend_format: legend,
+        datasource: PROMETHEUS,
+        instant: is_table.then_some(true),
+        format: is_table.then_some("table"),
     }
-    object(members)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::value::{list, number, object, text, texts, truth, words};
 use super::{dashboard, rules as prometheus_rules};
 use crate::yaml;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::Value;
+use serde::Serialize;
 
 /// What differs from one installation to the next.
 #[derive(Clone, Debug)]
@@ -35,19 +35,20 @@ pub struct Right {
     pub in_istio: bool,
 }
 
-const NAME: &str = "meshladder";
-const PORT: usize = 15099;
+pub(super) const NAME: &str = "meshladder";
+const PORT: u16 = 15099;
 
 /// All objects, one document each.
 pub fn to_yaml(options: &Options) -> String {
     let namespace = options.namespace.as_str();
     let istio = options.istio_namespace.as_str();
-    let objects = [
-        object([
-            ("apiVersion", text("v1")),
-            ("kind", text("ServiceAccount")),
-            ("metadata", metadata(NAME, Some(namespace))),
-        ]),
+    let documents = [
+        manifest(
+            "v1",
+            "ServiceAccount",
+            Some(namespace),
+            Value::object(NOTHING),
+        ),
         role(options, None),
         binding(namespace, None),
         role(options, Some(istio)),
@@ -55,38 +56,63 @@ pub fn to_yaml(options: &Options) -> String {
         deployment(options),
         service(namespace),
         service_monitor(namespace),
-        prometheus_rules::prometheus_rule(&options.rules, namespace),
+        prometheus_rules::to_operator(&options.rules, namespace),
         dashboard_map(namespace),
     ];
-    objects.map(|object| yaml::text(&object)).join("---\n")
+    documents.join("---\n")
 }
 
-/// Name, namespace and the labels that Kubernetes recommends.
-pub(super) fn metadata(name: &str, namespace: Option<&str>) -> Node {
-    let mut members = vec![("name", text(name)), ("labels", labels())];
-    members.extend(namespace.map(|namespace| ("namespace", text(namespace))));
-    object(members)
+const NOTHING: [(&str, Value); 0] = [];
+
+/// An object of Kubernetes; `rest` is all that stands beside its metadata.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Manifest<'a, T> {
+    pub(super) api_version: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) metadata: Metadata<'a>,
+    #[serde(flatten)]
+    pub(super) rest: T,
 }
 
-fn labels() -> Node {
-    words([
-        ("app.kubernetes.io/name", NAME),
-        ("app.kubernetes.io/part-of", NAME),
-    ])
+#[derive(Serialize)]
+pub(super) struct Metadata<'a> {
+    name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<&'a str>,
+    labels: BTreeMap<&'static str, &'static str>,
 }
 
-fn head(api: &str, kind: &str, namespace: Option<&str>, spec: Vec<(&str, Node)>) -> Node {
-    let mut members = vec![
-        ("apiVersion", text(api)),
-        ("kind", text(kind)),
-        ("metadata", metadata(NAME, namespace)),
-    ];
-    members.extend(spec);
-    object(members)
+impl<'a> Metadata<'a> {
+    /// Name, namespace and the labels that Kubernetes recommends.
+    pub(super) fn new(namespace: Option<&'a str>) -> Self {
+        Self {
+            name: NAME,
+            namespace,
+            labels: BTreeMap::from([(NAME_LABEL, NAME), ("app.kubernetes.io/part-of", NAME)]),
+        }
+    }
 }
+
+fn manifest(
+    api_version: &'static str,
+    kind: &'static str,
+    namespace: Option<&str>,
+    rest: Value,
+) -> String {
+    yaml::of(&Manifest {
+        api_version,
+        kind,
+        metadata: Metadata::new(namespace),
+        rest,
+    })
+}
+
+/// The label by which the exporter's pods are found.
+const NAME_LABEL: &str = "app.kubernetes.io/name";
 
 /// The rights in the whole cluster, or those in Istio's namespace.
-fn role(options: &Options, istio: Option<&str>) -> Node {
+fn role(options: &Options, istio: Option<&str>) -> String {
     let mut grouped: BTreeMap<(&str, &[String]), Vec<&str>> = BTreeMap::new();
     for right in options
         .rights
@@ -98,100 +124,100 @@ fn role(options: &Options, istio: Option<&str>) -> Node {
             .or_default()
             .push(&right.resource);
     }
-    let rule = |((group, verbs), resources): (&(&str, &[String]), &Vec<&str>)| {
-        let verbs = verbs.iter().map(String::as_str);
-        object([
-            ("apiGroups", texts([*group])),
-            ("resources", texts(resources)),
-            ("verbs", texts(verbs)),
-        ])
-    };
+    let mut rules = Vec::new();
+    for ((group, verbs), resources) in grouped {
+        rules.push(Value::object([
+            ("apiGroups", Value::list([group])),
+            ("resources", resources.into()),
+            ("verbs", Value::list(verbs)),
+        ]));
+    }
     let kind = if istio.is_some() {
         "Role"
     } else {
         "ClusterRole"
     };
-    head(
+    manifest(
         "rbac.authorization.k8s.io/v1",
         kind,
         istio,
-        vec![("rules", list(grouped.iter().map(rule)))],
+        Value::object([("rules", rules)]),
     )
 }
 
-fn binding(namespace: &str, istio: Option<&str>) -> Node {
+fn binding(namespace: &str, istio: Option<&str>) -> String {
     let (kind, of) = if istio.is_some() {
         ("RoleBinding", "Role")
     } else {
         ("ClusterRoleBinding", "ClusterRole")
     };
-    let role = words([
+    let role = Value::object([
         ("apiGroup", "rbac.authorization.k8s.io"),
         ("kind", of),
         ("name", NAME),
     ]);
-    let subject = words([
+    let subject = Value::object([
         ("kind", "ServiceAccount"),
         ("name", NAME),
         ("namespace", namespace),
     ]);
-    let spec = vec![("roleRef", role), ("subjects", list([subject]))];
-    head("rbac.authorization.k8s.io/v1", kind, istio, spec)
+    let spec = Value::object([("roleRef", role), ("subjects", Value::list([subject]))]);
+    manifest("rbac.authorization.k8s.io/v1", kind, istio, spec)
 }
 
-fn deployment(options: &Options) -> Node {
-    let pod = object([
-        ("serviceAccountName", text(NAME)),
+fn deployment(options: &Options) -> String {
+    let pod = Value::object([
+        ("serviceAccountName", Value::from(NAME)),
         ("securityContext", pod_security()),
         // It holds nothing that needs a goodbye.
-        ("terminationGracePeriodSeconds", number(1)),
-        ("containers", list([container(options)])),
+        ("terminationGracePeriodSeconds", Value::from(1_u32)),
+        ("containers", Value::list([container(options)])),
         (
             "volumes",
-            list([object([
-                ("name", text("tmp")),
-                ("emptyDir", object([("sizeLimit", text("4Gi"))])),
+            Value::list([Value::object([
+                ("name", Value::from("tmp")),
+                ("emptyDir", Value::nested(["sizeLimit"], "4Gi")),
             ])]),
         ),
     ]);
-    let template_labels = words([
-        ("app.kubernetes.io/name", NAME),
+    let template_labels = Value::object([
+        (NAME_LABEL, NAME),
         ("app.kubernetes.io/part-of", NAME),
         // It watches the mesh, and must answer while the mesh does not.
         ("sidecar.istio.io/inject", "false"),
     ]);
-    let template = object([
-        ("metadata", object([("labels", template_labels)])),
+    let template = Value::object([
+        ("metadata", Value::object([("labels", template_labels)])),
         ("spec", pod),
     ]);
-    let spec = object([
-        ("replicas", number(1)),
-        ("strategy", words([("type", "Recreate")])),
-        (
-            "selector",
-            object([("matchLabels", words([("app.kubernetes.io/name", NAME)]))]),
-        ),
+    let spec = Value::object([
+        ("replicas", Value::from(1_u32)),
+        ("strategy", Value::object([("type", "Recreate")])),
+        ("selector", Value::nested(["matchLabels", NAME_LABEL], NAME)),
         ("template", template),
     ]);
-    head(
+    manifest(
         "apps/v1",
         "Deployment",
         Some(&options.namespace),
-        vec![("spec", spec)],
+        Value::object([("spec", spec)]),
     )
 }
 
-fn pod_security() -> Node {
-    object([
-        ("runAsNonRoot", truth(true)),
-        ("runAsUser", number(65532)),
-        ("runAsGroup", number(65532)),
-        ("fsGroup", number(65532)),
-        ("seccompProfile", words([("type", "RuntimeDefault")])),
+fn pod_security() -> Value {
+    Value::object([
+        ("runAsNonRoot", Value::Bool(true)),
+        ("runAsUser", Value::from(65532_u32)),
+        ("runAsGroup", Value::from(65532_u32)),
+        ("fsGroup", Value::from(65532_u32)),
+        (
+            "seccompProfile",
+            Value::object([("type", "RuntimeDefault")]),
+        ),
     ])
 }
 
-fn container(options: &Options) -> Node {
+fn container(options: &Options) -> Value {
     let (listen, istio) = (format!("0.0.0.0:{PORT}"), options.istio_namespace.as_str());
     let args = [
         "monitor",
@@ -203,108 +229,106 @@ fn container(options: &Options) -> Node {
         "--istio-namespace",
         istio,
     ];
-    let security = object([
-        ("allowPrivilegeEscalation", truth(false)),
-        ("readOnlyRootFilesystem", truth(true)),
-        ("capabilities", object([("drop", texts(["ALL"]))])),
+    let security = Value::object([
+        ("allowPrivilegeEscalation", Value::Bool(false)),
+        ("readOnlyRootFilesystem", Value::Bool(true)),
+        (
+            "capabilities",
+            Value::object([("drop", Value::list(["ALL"]))]),
+        ),
     ]);
-    let probe = object([
+    let probe = Value::object([
         (
             "httpGet",
-            object([("path", text("/healthz")), ("port", text("metrics"))]),
+            Value::object([
+                ("path", Value::from("/healthz")),
+                ("port", Value::from("metrics")),
+            ]),
         ),
-        ("periodSeconds", number(10)),
+        ("periodSeconds", Value::from(10_u32)),
     ]);
-    let resources = object([
-        ("requests", words([("cpu", "100m"), ("memory", "256Mi")])),
-        ("limits", words([("memory", "1Gi")])),
+    let resources = Value::object([
+        (
+            "requests",
+            Value::object([("cpu", "100m"), ("memory", "256Mi")]),
+        ),
+        ("limits", Value::object([("memory", "1Gi")])),
     ]);
-    object([
-        ("name", text(NAME)),
-        ("image", text(&options.image)),
-        ("args", texts(args)),
+    Value::object([
+        ("name", Value::from(NAME)),
+        ("image", Value::from(&options.image)),
+        ("args", Value::list(args)),
         (
             "ports",
-            list([object([
-                ("name", text("metrics")),
-                ("containerPort", number(PORT)),
+            Value::list([Value::object([
+                ("name", Value::from("metrics")),
+                ("containerPort", Value::from(PORT)),
             ])]),
         ),
         ("readinessProbe", probe),
         (
             "livenessProbe",
-            object([
-                ("tcpSocket", object([("port", text("metrics"))])),
-                ("periodSeconds", number(30)),
+            Value::object([
+                ("tcpSocket", Value::nested(["port"], "metrics")),
+                ("periodSeconds", Value::from(30_u32)),
             ]),
         ),
         ("resources", resources),
         ("securityContext", security),
         (
             "volumeMounts",
-            list([words([("name", "tmp"), ("mountPath", "/tmp")])]),
+            Value::list([Value::object([("name", "tmp"), ("mountPath", "/tmp")])]),
         ),
     ])
 }
 
-fn service(namespace: &str) -> Node {
-    let port = object([
-        ("name", text("metrics")),
-        ("port", number(PORT)),
-        ("targetPort", text("metrics")),
+fn service(namespace: &str) -> String {
+    let port = Value::object([
+        ("name", Value::from("metrics")),
+        ("port", Value::from(PORT)),
+        ("targetPort", Value::from("metrics")),
     ]);
-    let spec = object([
-        ("selector", words([("app.kubernetes.io/name", NAME)])),
-        ("ports", list([port])),
+    let spec = Value::object([
+        ("selector", Value::object([(NAME_LABEL, NAME)])),
+        ("ports", Value::list([port])),
     ]);
-    head("v1", "Service", Some(namespace), vec![("spec", spec)])
+    manifest(
+        "v1",
+        "Service",
+        Some(namespace),
+        Value::object([("spec", spec)]),
+    )
 }
 
-fn service_monitor(namespace: &str) -> Node {
+fn service_monitor(namespace: &str) -> String {
     // The labels `namespace` and `pod` are the proxy's, not the exporter's.
-    let endpoint = object([
-        ("port", text("metrics")),
-        ("path", text("/metrics")),
-        ("interval", text("60s")),
-        ("honorLabels", truth(true)),
+    let endpoint = Value::object([
+        ("port", Value::from("metrics")),
+        ("path", Value::from("/metrics")),
+        ("interval", Value::from("60s")),
+        ("honorLabels", Value::Bool(true)),
     ]);
-    let spec = object([
-        (
-            "selector",
-            object([("matchLabels", words([("app.kubernetes.io/name", NAME)]))]),
-        ),
-        ("endpoints", list([endpoint])),
+    let spec = Value::object([
+        ("selector", Value::nested(["matchLabels", NAME_LABEL], NAME)),
+        ("endpoints", Value::list([endpoint])),
     ]);
-    head(
+    manifest(
         "monitoring.coreos.com/v1",
         "ServiceMonitor",
         Some(namespace),
-        vec![("spec", spec)],
+        Value::object([("spec", spec)]),
     )
 }
 
 /// Grafana's sidecar takes dashboards from ConfigMaps with this label.
-fn dashboard_map(namespace: &str) -> Node {
-    let labelled = words([
-        ("app.kubernetes.io/name", NAME),
-        ("app.kubernetes.io/part-of", NAME),
-        ("grafana_dashboard", "1"),
-    ]);
-    let name = format!("{NAME}-dashboard");
-    object([
-        ("apiVersion", text("v1")),
-        ("kind", text("ConfigMap")),
-        (
-            "metadata",
-            object([
-                ("name", text(name)),
-                ("namespace", text(namespace)),
-                ("labels", labelled),
-            ]),
-        ),
-        (
-            "data",
-            object([("meshladder.json", text(dashboard::to_json()))]),
-        ),
-    ])
+fn dashboard_map(namespace: &str) -> String {
+    let mut metadata = Metadata::new(Some(namespace));
+    metadata.name = "meshladder-dashboard";
+    metadata.labels.insert("grafana_dashboard", "1");
+    yaml::of(&Manifest {
+        api_version: "v1",
+        kind: "ConfigMap",
+        metadata,
+        rest: Value::nested(["data", "meshladder.json"], dashboard::to_json()),
+    })
 }

@@ -1,10 +1,10 @@
 //! Recording and alerting rules as Prometheus and its operator read them.
 
-use super::alerts::{self, Alert, Group};
+use super::alerts::{self, Alert};
+use super::manifests::{Manifest, Metadata};
 use super::records::{self, Record};
-use super::value::{list, object, text, words};
 use crate::yaml;
-use meshladder_text::tree::Node;
+use serde::Serialize;
 
 /// What differs from one installation to the next.
 #[derive(Clone, Debug)]
@@ -26,71 +26,115 @@ impl Default for Options {
 
 /// A rule file, for `rule_files:`.
 pub fn to_prometheus(options: &Options) -> String {
-    yaml::text(&groups(options))
+    yaml::of(&RuleFile::new(options))
 }
 
 /// A PrometheusRule, for the Prometheus operator.
 pub fn to_operator(options: &Options, namespace: &str) -> String {
-    yaml::text(&prometheus_rule(options, namespace))
+    yaml::of(&Manifest {
+        api_version: "monitoring.coreos.com/v1",
+        kind: "PrometheusRule",
+        metadata: Metadata::new(Some(namespace)),
+        rest: PrometheusRule {
+            spec: RuleFile::new(options),
+        },
+    })
 }
 
-pub(super) fn prometheus_rule(options: &Options, namespace: &str) -> Node {
-    object([
-        ("apiVersion", text("monitoring.coreos.com/v1")),
-        ("kind", text("PrometheusRule")),
-        (
-            "metadata",
-            super::manifests::metadata("meshladder", Some(namespace)),
-        ),
-        ("spec", groups(options)),
-    ])
+#[derive(Serialize)]
+struct PrometheusRule {
+    spec: RuleFile,
 }
 
-fn groups(options: &Options) -> Node {
-    let recorded = records::all();
-    let record_group = group("meshladder-records", recorded.iter().map(record));
-    let alert_groups = alerts::GROUPS.iter().map(|g| alert_group(g, options));
-    object([(
-        "groups",
-        list(std::iter::once(record_group).chain(alert_groups)),
-    )])
+#[derive(Serialize)]
+struct RuleFile {
+    groups: Vec<RuleGroup>,
 }
 
-fn alert_group(group_of: &Group, options: &Options) -> Node {
-    group(
-        group_of.name,
-        group_of.alerts.iter().map(|a| alert(a, options)),
-    )
+#[derive(Serialize)]
+struct RuleGroup {
+    name: &'static str,
+    rules: Vec<RuleYaml>,
 }
 
-fn group(name: &str, rules: impl Iterator<Item = Node>) -> Node {
-    object([("name", text(name)), ("rules", list(rules))])
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RuleYaml {
+    Record {
+        record: String,
+        expr: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        labels: Option<ClassLabel>,
+    },
+    Alert {
+        alert: &'static str,
+        expr: String,
+        #[serde(rename = "for")]
+        hold: &'static str,
+        labels: SeverityLabel,
+        annotations: Annotations,
+    },
 }
 
-fn record(record: &Record) -> Node {
-    let mut members = vec![("record", text(&record.name)), ("expr", text(&record.expr))];
-    members.extend(
-        record
-            .class
-            .map(|class| ("labels", words([("class", class)]))),
-    );
-    object(members)
+#[derive(Serialize)]
+struct ClassLabel {
+    class: &'static str,
 }
 
-fn alert(alert: &Alert, options: &Options) -> Node {
-    let annotations = [
-        ("summary", Alert::templated(alert.summary)),
-        ("description", Alert::templated(alert.description)),
-        (
-            "runbook_url",
-            format!("{}#{}", options.runbook, alert.anchor()),
-        ),
-    ];
-    object([
-        ("alert", text(alert.name)),
-        ("expr", text(alert.expr(options.objective))),
-        ("for", text(alert.hold)),
-        ("labels", words([("severity", alert.severity)])),
-        ("annotations", words(annotations)),
-    ])
+#[derive(Serialize)]
+struct SeverityLabel {
+    severity: &'static str,
+}
+
+#[derive(Serialize)]
+struct Annotations {
+    summary: String,
+    description: String,
+    runbook_url: String,
+}
+
+impl RuleFile {
+    fn new(options: &Options) -> Self {
+        let mut groups = vec![RuleGroup {
+            name: "meshladder-records",
+            rules: records::all().into_iter().map(RuleYaml::record).collect(),
+        }];
+        for group in alerts::GROUPS {
+            let mut rules = Vec::new();
+            for alert in group.alerts {
+                rules.push(RuleYaml::alert(alert, options));
+            }
+            groups.push(RuleGroup {
+                name: group.name,
+                rules,
+            });
+        }
+        Self { groups }
+    }
+}
+
+impl RuleYaml {
+    fn record(record: Record) -> Self {
+        Self::Record {
+            record: record.name,
+            expr: record.expr,
+            labels: record.class.map(|class| ClassLabel { class }),
+        }
+    }
+
+    fn alert(alert: &Alert, options: &Options) -> Self {
+        Self::Alert {
+            alert: alert.name,
+            expr: alert.expr(options.objective),
+            hold: alert.hold,
+            labels: SeverityLabel {
+                severity: alert.severity,
+            },
+            annotations: Annotations {
+                summary: Alert::templated(alert.summary),
+                description: Alert::templated(alert.description),
+                runbook_url: format!("{}#{}", options.runbook, alert.anchor()),
+            },
+        }
+    }
 }

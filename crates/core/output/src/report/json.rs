@@ -1,139 +1,169 @@
 //! A report as JSON v1: an outward shape of its own, which may grow and keeps its names.
 
-use crate::json::pretty;
-use meshladder_judge::finding::{Evidence, Finding, Fix};
+use crate::json::{API_VERSION, SubjectJson, to_pretty};
+use crate::question::QuestionJson;
+use meshladder_judge::finding::{Evidence, Fix, Rung};
 use meshladder_judge::report::{Outcome, Report, RungOutcome, Shown, Told};
 use meshladder_judge::rules;
-use meshladder_mesh::ObjectRef;
-use meshladder_text::json::escape;
+use serde::Serialize;
 
 /// The report as pretty JSON.
 pub fn to_json(report: &Report) -> String {
-    pretty(&compact(report))
+    to_pretty(&ReportJson::from(report), 2)
 }
 
-/// The report as JSON on one line.
-pub(crate) fn compact(report: &Report) -> String {
-    let findings = report.findings.iter().map(told);
-    let rungs = report.rungs.iter().map(rung);
-    let coverage = report.coverage.iter().map(|(need, coverage)| {
-        let (need, why) = (escape(&need.to_string()), optional(coverage.why()));
-        format!(
-            "{{\"need\":{need},\"state\":\"{}\",\"why\":{why}}}",
-            coverage.word()
-        )
-    });
-    let unknown = report.unknown.iter().map(|fact| escape(fact));
-    format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Report\",\"takenAt\":{},\"question\":{},\"verdict\":\"{}\",\"brokenRung\":{},\"findings\":{},\"rungs\":{},\"coverage\":{},\"unknown\":{}}}",
-        optional(report.taken_at.map(|time| time.to_string()).as_deref()),
-        report.question,
-        report.verdict.word(),
-        optional(
-            report
-                .broken_rung()
-                .map(meshladder_judge::finding::Rung::id)
-        ),
-        list(findings),
-        list(rungs),
-        list(coverage),
-        list(unknown),
-    )
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReportJson<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    taken_at: Option<String>,
+    question: QuestionJson<'a>,
+    verdict: &'static str,
+    broken_rung: Option<&'static str>,
+    findings: Vec<FindingJson<'a>>,
+    rungs: Vec<RungJson<'a>>,
+    coverage: Vec<CoverageJson<'a>>,
+    unknown: &'a [String],
 }
 
-fn told(told: &Told) -> String {
-    let Finding {
-        code,
-        name,
-        rung,
-        severity,
-        confidence,
-        subject,
-        message,
-        ..
-    } = &told.finding;
-    let aka = rules::named(code).map_or(&[][..], |rule| rule.aka);
-    let evidence = told
-        .finding
-        .evidence
-        .iter()
-        .zip(&told.shown)
-        .map(|(e, shown)| evidence(e, shown));
-    format!(
-        "{{\"id\":{},\"code\":\"{code}\",\"name\":\"{name}\",\"aka\":{},\"rung\":\"{}\",\"severity\":\"{}\",\"confidence\":\"{}\",\"subject\":{},\"message\":{},\"evidence\":{},\"fixes\":{},\"hits\":{},\"causedBy\":{}}}",
-        escape(&told.finding.id()),
-        list(aka.iter().map(|aka| escape(aka))),
-        rung.id(),
-        severity.word(),
-        confidence.word(),
-        object(subject),
-        escape(message),
-        list(evidence),
-        list(told.finding.fixes.iter().map(fix)),
-        list(told.finding.hits.iter().map(object)),
-        list(told.finding.caused_by.iter().map(|id| escape(id))),
-    )
-}
-
-fn object(object: &ObjectRef) -> String {
-    let ObjectRef {
-        kind,
-        namespace,
-        name,
-    } = object;
-    let mut fields = vec![format!("\"kind\":{}", escape(kind))];
-    if !namespace.is_empty() {
-        fields.push(format!("\"namespace\":{}", escape(namespace)));
+impl<'a> From<&'a Report> for ReportJson<'a> {
+    fn from(report: &'a Report) -> Self {
+        let mut coverage = Vec::new();
+        for (need, state) in &report.coverage {
+            coverage.push(CoverageJson {
+                need: need.to_string(),
+                state: state.word(),
+                why: state.why(),
+            });
+        }
+        Self {
+            api_version: API_VERSION,
+            kind: "Report",
+            taken_at: report.taken_at.map(|time| time.to_string()),
+            question: QuestionJson::from(&report.question),
+            verdict: report.verdict.word(),
+            broken_rung: report.broken_rung().map(Rung::id),
+            findings: report.findings.iter().map(FindingJson::from).collect(),
+            rungs: report.rungs.iter().map(RungJson::from).collect(),
+            coverage,
+            unknown: &report.unknown,
+        }
     }
-    if !name.is_empty() {
-        fields.push(format!("\"name\":{}", escape(name)));
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FindingJson<'a> {
+    id: String,
+    code: &'a str,
+    name: &'a str,
+    aka: &'static [&'static str],
+    rung: &'static str,
+    severity: &'static str,
+    confidence: &'static str,
+    subject: SubjectJson<'a>,
+    message: &'a str,
+    evidence: Vec<EvidenceJson<'a>>,
+    fixes: Vec<FixJson<'a>>,
+    hits: Vec<SubjectJson<'a>>,
+    caused_by: &'a [String],
+}
+
+impl<'a> From<&'a Told> for FindingJson<'a> {
+    fn from(told: &'a Told) -> Self {
+        let finding = &told.finding;
+        let mut evidence = Vec::new();
+        for (proof, shown) in finding.evidence.iter().zip(&told.shown) {
+            evidence.push(EvidenceJson::new(proof, shown));
+        }
+        Self {
+            id: finding.id(),
+            code: finding.code,
+            name: finding.name,
+            aka: rules::named(finding.code).map_or(&[], |rule| rule.aka),
+            rung: finding.rung.id(),
+            severity: finding.severity.word(),
+            confidence: finding.confidence.word(),
+            subject: SubjectJson::from(&finding.subject),
+            message: &finding.message,
+            evidence,
+            fixes: finding.fixes.iter().map(FixJson::from).collect(),
+            hits: finding.hits.iter().map(SubjectJson::from).collect(),
+            caused_by: &finding.caused_by,
+        }
     }
-    format!("{{{}}}", fields.join(","))
 }
 
-fn evidence(evidence: &Evidence, shown: &Shown) -> String {
-    format!(
-        "{{\"doc\":{},\"pointer\":{},\"shows\":{},\"excerpt\":{},\"line\":{}}}",
-        escape(evidence.doc.as_str()),
-        optional(shown.pointer.as_deref()),
-        escape(&evidence.shows),
-        escape(&shown.excerpt),
-        shown
-            .line
-            .map_or("null".to_owned(), |line| line.to_string()),
-    )
+#[derive(Debug, Serialize)]
+struct EvidenceJson<'a> {
+    doc: &'a str,
+    pointer: Option<&'a str>,
+    shows: &'a str,
+    excerpt: &'a str,
+    line: Option<usize>,
 }
 
-fn fix(fix: &Fix) -> String {
-    let checked = fix.change.is_some() && fix.unchecked.is_none();
-    format!(
-        "{{\"kind\":\"{}\",\"risk\":\"{}\",\"text\":{},\"checked\":{checked},\"unchecked\":{}}}",
-        fix.kind.word(),
-        fix.risk.word(),
-        escape(&fix.text),
-        optional(fix.unchecked.as_deref()),
-    )
+impl<'a> EvidenceJson<'a> {
+    fn new(evidence: &'a Evidence, shown: &'a Shown) -> Self {
+        Self {
+            doc: evidence.doc.as_str(),
+            pointer: shown.pointer.as_deref(),
+            shows: &evidence.shows,
+            excerpt: &shown.excerpt,
+            line: shown.line,
+        }
+    }
 }
 
-fn rung(rung: &RungOutcome) -> String {
-    let why = if let Outcome::Skipped(why) = &rung.outcome {
-        Some(why.as_str())
-    } else {
-        None
-    };
-    format!(
-        "{{\"rung\":\"{}\",\"outcome\":\"{}\",\"examined\":{},\"why\":{}}}",
-        rung.rung.id(),
-        rung.outcome.word(),
-        rung.examined,
-        optional(why)
-    )
+#[derive(Debug, Serialize)]
+struct FixJson<'a> {
+    kind: &'static str,
+    risk: &'static str,
+    text: &'a str,
+    checked: bool,
+    unchecked: Option<&'a str>,
 }
 
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("[{}]", items.collect::<Vec<_>>().join(","))
+impl<'a> From<&'a Fix> for FixJson<'a> {
+    fn from(fix: &'a Fix) -> Self {
+        Self {
+            kind: fix.kind.word(),
+            risk: fix.risk.word(),
+            text: &fix.text,
+            checked: fix.change.is_some() && fix.unchecked.is_none(),
+            unchecked: fix.unchecked.as_deref(),
+        }
+    }
 }
 
-fn optional(text: Option<&str>) -> String {
-    text.map_or("null".to_owned(), escape)
+#[derive(Debug, Serialize)]
+struct RungJson<'a> {
+    rung: &'static str,
+    outcome: &'static str,
+    examined: usize,
+    why: Option<&'a str>,
+}
+
+impl<'a> From<&'a RungOutcome> for RungJson<'a> {
+    fn from(rung: &'a RungOutcome) -> Self {
+        let why = if let Outcome::Skipped(why) = &rung.outcome {
+            Some(why.as_str())
+        } else {
+            None
+        };
+        Self {
+            rung: rung.rung.id(),
+            outcome: rung.outcome.word(),
+            examined: rung.examined,
+            why,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct CoverageJson<'a> {
+    need: String,
+    state: &'static str,
+    why: Option<&'a str>,
 }

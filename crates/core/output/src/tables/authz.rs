@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Table;
-use meshladder_capture::envoy::dump::{Dump, Section, State};
+use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
 use meshladder_sim::rbac::PolicyName;
 use meshladder_text::json::Raw;
 
@@ -82,7 +82,7 @@ pub fn table<'a>(dump: &Dump<'a>, all: bool) -> Table<'a> {
 
 fn rows(dump: &Dump<'_>, all: bool) -> BTreeMap<Key, Row> {
     let mut rows = BTreeMap::new();
-    let in_use = |state| all && state == State::Static || state == State::Active;
+    let in_use = |state| all && state == ResourceState::Static || state == ResourceState::Active;
     for listener in dump
         .of(Section::Listeners)
         .filter(|listener| in_use(listener.state))

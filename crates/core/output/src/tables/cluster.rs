@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Table;
-use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_capture::envoy::name::{ClusterName, istio_config};
 use meshladder_text::json::Raw;
 
@@ -37,7 +37,8 @@ impl Filter {
 /// clusters that are warming or were refused: only `wide` asks for them.
 pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter, wide: bool) -> Vec<&'d Resource<'a>> {
     let shown = |r: &&Resource<'_>| {
-        (wide || matches!(r.state, State::Active | State::Static)) && filter.accepts(&r.name)
+        (wide || matches!(r.state, ResourceState::Active | ResourceState::Static))
+            && filter.accepts(&r.name)
     };
     sorted(dump.of(Section::Clusters).filter(shown))
 }
@@ -49,7 +50,7 @@ pub(super) fn sorted<'d, 'a>(
 ) -> Vec<&'d Resource<'a>> {
     // Taking a name apart costs more than comparing two, so it is done once for each.
     let mut keyed: Vec<_> = resources
-        .map(|r| (sort_key(&r.name), r.state == State::Static, r))
+        .map(|r| (sort_key(&r.name), r.state == ResourceState::Static, r))
         .collect();
     keyed.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
     keyed.into_iter().map(|(_, _, resource)| resource).collect()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Table, cluster};
-use meshladder_capture::envoy::clusters::{Address, read_locality};
+use meshladder_capture::envoy::clusters::{HostAddress, read_locality};
 use meshladder_capture::envoy::dump::{Dump, Resource, Section};
 use meshladder_text::json::{Cursor, Raw};
 
@@ -148,11 +148,11 @@ impl<'a> Endpoint<'a> {
         };
         cursor.members(|key, value| match key {
             "endpoint" => value.members(|key, value| match key {
-                "address" => all.insert(0, Address::read(value)),
+                "address" => all.insert(0, HostAddress::read(value)),
                 "additional_addresses" => value.elements(|more| {
                     more.members(|key, value| {
                         if key == "address" {
-                            all.push(Address::read(value));
+                            all.push(HostAddress::read(value));
                         }
                     });
                 }),
@@ -162,7 +162,7 @@ impl<'a> Endpoint<'a> {
             "load_balancing_weight" => read.weight = value.raw().and_then(Raw::number).unwrap_or(0),
             _ => {}
         });
-        read.port = all.first().map_or(0, Address::port);
+        read.port = all.first().map_or(0, HostAddress::port);
         read.addresses = all.iter().map(text).collect::<Vec<_>>().join(",");
         read
     }
@@ -173,8 +173,8 @@ impl<'a> Endpoint<'a> {
 }
 
 /// istioctl's `eds` shows the bare path of a pipe, unlike its `endpoint`.
-fn text(address: &Address<'_>) -> String {
-    if let Address::Pipe(path) = address {
+fn text(address: &HostAddress<'_>) -> String {
+    if let HostAddress::Pipe(path) = address {
         path.to_string()
     } else {
         address.to_string()

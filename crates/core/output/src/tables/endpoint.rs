@@ -5,11 +5,14 @@ use std::fmt;
 use std::iter::once;
 
 use super::{eds::Filter, table::draw};
-use meshladder_capture::envoy::clusters::{Address, Clusters, Host};
+use meshladder_capture::envoy::clusters::{ClusterStatuses, HostAddress, HostStatus};
 
 /// The hosts the filter accepts, sorted by address, port and cluster.
-pub fn select<'d, 'a>(clusters: &'d Clusters<'a>, filter: &Filter) -> Vec<&'d Host<'a>> {
-    let wanted = |h: &&Host<'_>| {
+pub fn select<'d, 'a>(
+    clusters: &'d ClusterStatuses<'a>,
+    filter: &Filter,
+) -> Vec<&'d HostStatus<'a>> {
+    let wanted = |h: &&HostStatus<'_>| {
         filter.is_empty()
             || filter.accepts(
                 &h.address.host(),
@@ -24,14 +27,14 @@ pub fn select<'d, 'a>(clusters: &'d Clusters<'a>, filter: &Filter) -> Vec<&'d Ho
         .filter(wanted)
         .map(|host| (start(&host.address), host))
         .collect();
-    let rest = |h: &'d Host<'a>| (h.address.host(), h.address.port(), clusters.name(h));
+    let rest = |h: &'d HostStatus<'a>| (h.address.host(), h.address.port(), clusters.name(h));
     keyed.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| rest(a.1).cmp(&rest(b.1))));
     keyed.into_iter().map(|(_, host)| host).collect()
 }
 
 /// The start of an address, which is most often all of it. Sorted beside the hosts it saves a look
 /// into the document, which is far away, at nearly every comparison.
-fn start(address: &Address<'_>) -> [u8; 16] {
+fn start(address: &HostAddress<'_>) -> [u8; 16] {
     let mut start = [0; 16];
     let host = address.host();
     let bytes = &host.as_bytes()[..host.len().min(16)];
@@ -42,8 +45,8 @@ fn start(address: &Address<'_>) -> [u8; 16] {
 /// The table. `wide` shows what decides about the next request, which EDS's word does not: EJECTED
 /// and why.
 pub fn table<'t, 'a>(
-    clusters: &'t Clusters<'a>,
-    hosts: &'t [&'t Host<'a>],
+    clusters: &'t ClusterStatuses<'a>,
+    hosts: &'t [&'t HostStatus<'a>],
     wide: bool,
 ) -> Endpoints<'t, 'a> {
     Endpoints {
@@ -56,8 +59,8 @@ pub fn table<'t, 'a>(
 /// See [`table`].
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoints<'t, 'a> {
-    clusters: &'t Clusters<'a>,
-    hosts: &'t [&'t Host<'a>],
+    clusters: &'t ClusterStatuses<'a>,
+    hosts: &'t [&'t HostStatus<'a>],
     wide: bool,
 }
 
@@ -92,7 +95,7 @@ const WIDE: [&str; 11] = [
 ];
 
 impl<'a> Endpoints<'_, 'a> {
-    fn row(&self, host: &Host<'a>) -> [Cow<'a, str>; 4] {
+    fn row(&self, host: &HostStatus<'a>) -> [Cow<'a, str>; 4] {
         [
             host.address.to_string().into(),
             host.eds_health(),
@@ -101,7 +104,7 @@ impl<'a> Endpoints<'_, 'a> {
         ]
     }
 
-    fn wide_row(&self, host: &Host<'a>) -> [Cow<'a, str>; 11] {
+    fn wide_row(&self, host: &HostStatus<'a>) -> [Cow<'a, str>; 11] {
         let (health, why) = host.health();
         [
             host.address.to_string().into(),
@@ -127,7 +130,7 @@ impl<'a> Endpoints<'_, 'a> {
     }
 }
 
-fn outlier<'a>(host: &Host<'_>) -> Cow<'a, str> {
+fn outlier<'a>(host: &HostStatus<'_>) -> Cow<'a, str> {
     if host.ejected() {
         "FAILED".into()
     } else {

@@ -5,9 +5,7 @@ use std::borrow::Cow;
 use super::Table;
 use meshladder_capture::flags;
 use meshladder_judge::canary::{Judgement, Verdict};
-use meshladder_judge::prometheus::class;
 use meshladder_judge::prometheus::rates::{Row, Trend};
-use meshladder_text::json::escape;
 
 /// The table; `labels` name the columns that rows are split by, beside flags and reporter.
 pub fn table<'a>(rows: &'a [Row], labels: &[&'static str]) -> Table<'a> {
@@ -40,31 +38,6 @@ pub fn table<'a>(rows: &'a [Row], labels: &[&'static str]) -> Table<'a> {
         table.row(cells);
     }
     table
-}
-
-/// The rows as a JSON array.
-pub fn to_json(rows: &[Row], labels: &[&str]) -> String {
-    let number = |value: Option<f64>| value.map_or("null".to_owned(), |value| value.to_string());
-    let row = |row: &Row| {
-        let by = labels
-            .iter()
-            .zip(&row.by)
-            .map(|(label, value)| format!("{}:{}", escape(label), escape(value)));
-        format!(
-            "{{\"flags\":{},\"class\":{},\"reporter\":{},\"by\":{{{}}},\"perSecond\":{},\"share\":{},\"hourAgo\":{},\"dayAgo\":{},\"trend\":{},\"trust\":{}}}",
-            escape(&row.flags),
-            class::of(&row.flags).map_or("null".to_owned(), |class| escape(class.id)),
-            escape(&row.reporter),
-            by.collect::<Vec<_>>().join(","),
-            row.now,
-            row.share,
-            number(row.hour),
-            number(row.day),
-            escape(&trend(row.trend)),
-            escape(row.side()),
-        )
-    };
-    format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(","))
 }
 
 /// Shares beside weights.
@@ -184,7 +157,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-fn trend(trend: Trend) -> String {
+pub(crate) fn trend(trend: Trend) -> String {
     match trend {
         Trend::New => "new".to_owned(),
         Trend::Gone => "gone".to_owned(),

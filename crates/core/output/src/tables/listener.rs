@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::Table;
-use meshladder_capture::envoy::clusters::Address;
-use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use meshladder_capture::envoy::clusters::HostAddress;
+use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 
 mod chain;
 mod chain_match;
@@ -27,14 +27,16 @@ pub struct Filter {
 pub struct Listener<'d, 'a> {
     /// The dump's entry.
     pub resource: &'d Resource<'a>,
-    addresses: Vec<Address<'a>>,
+    addresses: Vec<HostAddress<'a>>,
     chains: Vec<Chain>,
 }
 
 /// The listeners the filter accepts, in the dump's order: dynamic ones, then static ones. What is
 /// warming, draining or refused is not in use: only `wide` asks for it.
 pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter, wide: bool) -> Vec<Listener<'d, 'a>> {
-    let shown = |r: &&Resource<'_>| wide || matches!(r.state, State::Active | State::Static);
+    let shown = |r: &&Resource<'_>| {
+        wide || matches!(r.state, ResourceState::Active | ResourceState::Static)
+    };
     let read = |resource| Listener::read(resource);
     let mut found: Vec<_> = dump
         .of(Section::Listeners)
@@ -42,7 +44,7 @@ pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter, wide: bool) -> Vec<Li
         .map(read)
         .filter(|l| l.accepted(filter))
         .collect();
-    found.sort_by_key(|l| l.resource.state == State::Static);
+    found.sort_by_key(|l| l.resource.state == ResourceState::Static);
     found
 }
 
@@ -107,11 +109,11 @@ impl<'d, 'a> Listener<'d, 'a> {
             return listener;
         };
         raw.cursor().members(|key, value| match key {
-            "address" => listener.addresses.insert(0, Address::read(value)),
+            "address" => listener.addresses.insert(0, HostAddress::read(value)),
             "additional_addresses" => value.elements(|more| {
                 more.members(|key, value| {
                     if key == "address" {
-                        listener.addresses.push(Address::read(value));
+                        listener.addresses.push(HostAddress::read(value));
                     }
                 });
             }),
@@ -141,7 +143,7 @@ impl<'d, 'a> Listener<'d, 'a> {
     }
 
     fn port(&self) -> u64 {
-        self.addresses.first().map_or(0, Address::port)
+        self.addresses.first().map_or(0, HostAddress::port)
     }
 
     fn address_text(&self) -> String {
@@ -180,10 +182,10 @@ impl<'d, 'a> Listener<'d, 'a> {
 }
 
 /// The address without its port; the bare path of a pipe; nothing for an internal listener.
-fn host(address: &Address<'_>) -> String {
+fn host(address: &HostAddress<'_>) -> String {
     match address {
-        Address::Socket(host, _) => host.to_string(),
-        Address::Pipe(path) => path.to_string(),
-        Address::Internal(..) | Address::Unknown => String::new(),
+        HostAddress::Socket(host, _) => host.to_string(),
+        HostAddress::Pipe(path) => path.to_string(),
+        HostAddress::Internal(..) | HostAddress::Unknown => String::new(),
     }
 }

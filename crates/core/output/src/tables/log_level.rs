@@ -1,10 +1,12 @@
 //! Log levels: of each proxy, and what is not at its default.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::Table;
-use meshladder_capture::envoy::logging::{Level, Levels};
-use meshladder_text::json::escape;
+use crate::json::to_line;
+use meshladder_capture::envoy::logging::{ComponentLevel, LogLevels};
+use serde::Serialize;
 
 /// The levels of one proxy, or why they are not known.
 #[derive(Clone, Debug)]
@@ -12,11 +14,11 @@ pub struct Row {
     /// `pod.namespace`
     pub pod: String,
     /// What `/logging` tells.
-    pub levels: Result<Levels, String>,
+    pub levels: Result<LogLevels, String>,
 }
 
 /// A component of a proxy, or a scope of an istiod, that is not at its default.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Off {
     /// `pod.namespace`
     pub pod: String,
@@ -50,7 +52,7 @@ pub fn levels(rows: &[Row]) -> Table<'_> {
     table
 }
 
-fn told(levels: &Levels) -> (String, String) {
+fn told(levels: &LogLevels) -> (String, String) {
     let Some(usual) = levels.usual() else {
         return ("unknown".to_owned(), String::new());
     };
@@ -73,41 +75,66 @@ pub fn audit(all: &[Off]) -> Table<'_> {
     table
 }
 
-/// `{"pods":[{"pod":…,"levels":{…}}]}`; a pod that could not be asked has `unknown` instead.
+/// The levels of each proxy; one that could not be asked has `unknown` instead.
 pub fn levels_json(rows: &[Row]) -> String {
-    let one = |row: &Row| {
-        let rest = match &row.levels {
-            Ok(Levels(levels)) => format!(r#""levels":{{{}}}"#, joined(levels.iter().map(member))),
-            Err(why) => format!(r#""unknown":{}"#, escape(why)),
-        };
-        format!(r#"{{"pod":{},{rest}}}"#, escape(&row.pod))
-    };
-    format!(r#"{{"pods":[{}]}}"#, joined(rows.iter().map(one)))
+    let mut pods = Vec::new();
+    for row in rows {
+        let levels = row.levels.as_ref();
+        pods.push(PodLevels {
+            pod: &row.pod,
+            levels: levels.ok().map(|LogLevels(levels)| words(levels)),
+            unknown: levels.err().map(String::as_str),
+        });
+    }
+    to_line(&LevelsJson { pods })
 }
 
-/// `{"not_at_default":[…],"unknown":[…],"examined":n}`
+fn words(levels: &BTreeMap<String, ComponentLevel>) -> BTreeMap<&str, String> {
+    let mut words = BTreeMap::new();
+    for (component, level) in levels {
+        words.insert(component.as_str(), level.to_string());
+    }
+    words
+}
+
+/// What is not at its default, and the pods that could not be asked with why.
 pub fn audit_json(all: &[Off], unknown: &[(String, String)], examined: usize) -> String {
-    let off = |off: &Off| {
-        let [pod, component, level, default] =
-            [&off.pod, &off.component, &off.level, &off.default].map(|s| escape(s));
-        format!(r#"{{"pod":{pod},"component":{component},"level":{level},"default":{default}}}"#)
-    };
-    let lost = |(pod, why): &(String, String)| {
-        format!(r#"{{"pod":{},"why":{}}}"#, escape(pod), escape(why))
-    };
-    let (all, lost) = (
-        joined(all.iter().map(off)),
-        joined(unknown.iter().map(lost)),
-    );
-    format!(r#"{{"not_at_default":[{all}],"unknown":[{lost}],"examined":{examined}}}"#)
+    let mut lost = Vec::new();
+    for (pod, why) in unknown {
+        lost.push(UnknownPod { pod, why });
+    }
+    to_line(&AuditJson {
+        not_at_default: all,
+        unknown: lost,
+        examined,
+    })
 }
 
-fn member((name, level): (&String, &Level)) -> String {
-    format!(r#"{}:"{level}""#, escape(name))
+#[derive(Serialize)]
+struct LevelsJson<'a> {
+    pods: Vec<PodLevels<'a>>,
 }
 
-fn joined(parts: impl Iterator<Item = String>) -> String {
-    parts.collect::<Vec<_>>().join(",")
+#[derive(Serialize)]
+struct PodLevels<'a> {
+    pod: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    levels: Option<BTreeMap<&'a str, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct AuditJson<'a> {
+    not_at_default: &'a [Off],
+    unknown: Vec<UnknownPod<'a>>,
+    examined: usize,
+}
+
+#[derive(Serialize)]
+struct UnknownPod<'a> {
+    pod: &'a str,
+    why: &'a str,
 }
 
 #[cfg(test)]
@@ -115,9 +142,10 @@ mod tests {
     use super::*;
 
     fn rows() -> Vec<Row> {
-        let levels = Levels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n")
-            .expect("levels");
-        let plain = Levels::parse("active loggers:\n  a: info\n").expect("levels");
+        let levels =
+            LogLevels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n")
+                .expect("levels");
+        let plain = LogLevels::parse("active loggers:\n  a: info\n").expect("levels");
         vec![
             Row {
                 pod: "cart-1.shop".to_owned(),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Table;
-use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_capture::envoy::name::istio_config;
 use meshladder_text::json::Raw;
 
@@ -17,12 +17,12 @@ pub(super) use path::{describe_match, weighted};
 /// the others stay as Envoy has them.
 pub fn select<'d, 'a>(dump: &'d Dump<'a>, name: Option<&str>, wide: bool) -> Vec<&'d Resource<'a>> {
     let shown = |r: &&Resource<'_>| {
-        (wide || r.state != State::Error) && name.is_none_or(|name| r.name == name)
+        (wide || r.state != ResourceState::Error) && name.is_none_or(|name| r.name == name)
     };
     let mut routes: Vec<_> = dump.of(Section::Routes).filter(shown).collect();
     routes.sort_by_key(|r| {
         (
-            r.state == State::Static,
+            r.state == ResourceState::Static,
             r.name.parse::<u64>().unwrap_or(u64::MAX),
         )
     });

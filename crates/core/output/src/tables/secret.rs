@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Table;
-use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 use meshladder_text::x509::{self, Certificate};
@@ -16,7 +16,7 @@ use meshladder_text::x509::{self, Certificate};
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
     name: Cow<'a, str>,
-    state: State,
+    state: ResourceState,
     certificate: Option<Result<Certificate, String>>,
     trust_domain: Option<String>,
     /// Whether it is the first of its secret. istioctl shows no other.
@@ -26,7 +26,7 @@ pub struct Row<'a> {
 /// The certificates of all secrets: those of warming ones first, then those in use.
 pub fn select<'a>(dump: &Dump<'a>) -> Vec<Row<'a>> {
     let mut rows: Vec<_> = dump.of(Section::Secrets).flat_map(rows).collect();
-    rows.sort_by_key(|row| row.state != State::Warming);
+    rows.sort_by_key(|row| row.state != ResourceState::Warming);
     rows
 }
 
@@ -49,7 +49,7 @@ pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, named: bool, wide: bool) -
     ];
     let shown: Vec<_> = rows
         .iter()
-        .filter(|row| wide || row.first && row.state != State::Static)
+        .filter(|row| wide || row.first && row.state != ResourceState::Static)
         .collect();
     let trust_domains = shown.iter().all(|row| row.trust_domain.is_some());
     let columns = if wide {
@@ -209,7 +209,7 @@ pub fn soonest(dump: &Dump<'_>) -> BTreeMap<String, Certificate> {
     let mut found: BTreeMap<String, Certificate> = BTreeMap::new();
     for row in select(dump)
         .into_iter()
-        .filter(|row| row.state != State::Warming)
+        .filter(|row| row.state != ResourceState::Warming)
     {
         let Some(Ok(certificate)) = row.certificate else {
             continue;

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Table, age::human};
-use crate::json::{self, Style};
-use meshladder_capture::istiod::syncz::{Connection, Sync, Watch, short_type};
-use meshladder_text::json::{Raw, escape};
+use crate::json::to_pretty;
+use meshladder_capture::istiod::syncz::{SyncStatus, TypeSync, XdsConnection, short_type};
 use meshladder_text::time::Time;
+use serde::Serialize;
 
 /// A proxy's connection and the istiod that has it.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Row<'a> {
     /// Its revision, when known.
     pub revision: String,
     /// The connection.
-    pub connection: Connection<'a>,
+    pub connection: XdsConnection<'a>,
 }
 
 /// The types every sidecar has, in the order people think of them; each has a column even when
@@ -65,7 +65,7 @@ pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, wide: bool) -> Table<'a> {
     header.extend(wide.then_some(Cow::Borrowed("REVISION")));
     let mut table = Table::titled(5, header);
     for row in rows {
-        let Connection {
+        let XdsConnection {
             proxy,
             cluster,
             version,
@@ -111,95 +111,121 @@ pub fn verbose_table<'a>(rows: &[Row<'a>], now: Option<Time>) -> Table<'a> {
 /// response for each istiod; this is one document, and `controlPlanes` says which istiod serves
 /// whom.
 pub fn to_json(rows: &[Row<'_>]) -> String {
-    let resources: Vec<_> = rows.iter().map(client_config).collect();
-    let mut planes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut proxies: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rows {
-        planes
-            .entry(&row.istiod)
-            .or_default()
-            .push(escape(&row.connection.proxy));
+        let of_istiod = proxies.entry(&row.istiod).or_default();
+        of_istiod.push(&row.connection.proxy);
     }
-    let planes: Vec<_> = planes
-        .iter()
-        .map(|(istiod, proxies)| {
-            format!(
-                "{{\"istiod\":{},\"proxies\":[{}]}}",
-                escape(istiod),
-                proxies.join(",")
-            )
-        })
-        .collect();
-    let text = format!(
-        "{{\"resources\":[{}],\"controlPlanes\":[{}]}}",
-        resources.join(","),
-        planes.join(",")
-    );
-    let mut pretty = String::new();
-    // An object was just written, and a String takes everything.
-    if let Ok(raw) = Raw::of(&text) {
-        let _ = json::write(&mut pretty, raw, Style::PRETTY);
+    let mut control_planes = Vec::new();
+    for (istiod, proxies) in proxies {
+        control_planes.push(ControlPlane { istiod, proxies });
     }
-    pretty
+    let response = DiscoveryResponse {
+        resources: rows.iter().map(ClientConfig::from).collect(),
+        control_planes,
+    };
+    to_pretty(&response, 4)
 }
 
-fn client_config(row: &Row<'_>) -> String {
-    let Connection {
-        proxy,
-        cluster,
-        version,
-        types,
-        ..
-    } = &row.connection;
-    let metadata = [
-        ("CLUSTER_ID", &**cluster),
-        ("ISTIO_VERSION", &**version),
-        ("NAMESPACE", namespace_of(proxy)),
-    ];
-    let metadata: Vec<_> = metadata
-        .iter()
-        .filter(|(_, v)| !v.is_empty())
-        .map(|(k, v)| format!("\"{k}\":{}", escape(v)))
-        .collect();
-    let configs: Vec<_> = types
-        .iter()
-        .map(|(url, watch)| generic_xds_config(url, watch))
-        .collect();
-    format!(
-        "{{\"@type\":\"type.googleapis.com/envoy.service.status.v3.ClientConfig\",\"node\":{{\"id\":{},\"metadata\":{{{}}}}},\"genericXdsConfigs\":[{}]}}",
-        escape(proxy),
-        metadata.join(","),
-        configs.join(",")
-    )
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DiscoveryResponse<'a> {
+    resources: Vec<ClientConfig<'a>>,
+    control_planes: Vec<ControlPlane<'a>>,
 }
 
-fn generic_xds_config(url: &str, watch: &Watch<'_>) -> String {
-    let mut fields = vec![format!("\"typeUrl\":{}", escape(url))];
-    if let Some(sent) = Time::parse(&watch.sent_time) {
-        fields.push(format!("\"lastUpdated\":\"{}\"", sent.to_proto()));
+#[derive(Serialize)]
+struct ControlPlane<'a> {
+    istiod: &'a str,
+    proxies: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClientConfig<'a> {
+    #[serde(rename = "@type")]
+    message: &'static str,
+    node: Node<'a>,
+    generic_xds_configs: Vec<GenericXdsConfig<'a>>,
+}
+
+#[derive(Serialize)]
+struct Node<'a> {
+    id: &'a str,
+    metadata: NodeMetadata<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+struct NodeMetadata<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    cluster_id: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    istio_version: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    namespace: &'a str,
+}
+
+impl<'a> From<&'a Row<'_>> for ClientConfig<'a> {
+    fn from(row: &'a Row<'_>) -> Self {
+        let connection = &row.connection;
+        let mut generic_xds_configs = Vec::new();
+        for (url, watch) in &connection.types {
+            generic_xds_configs.push(GenericXdsConfig::new(url, watch));
+        }
+        Self {
+            message: "type.googleapis.com/envoy.service.status.v3.ClientConfig",
+            node: Node {
+                id: &connection.proxy,
+                metadata: NodeMetadata {
+                    cluster_id: &connection.cluster,
+                    istio_version: &connection.version,
+                    namespace: namespace_of(&connection.proxy),
+                },
+            },
+            generic_xds_configs,
+        }
     }
-    fields.push(format!(
-        "\"configStatus\":\"{}\"",
-        watch.sync().config_status()
-    ));
-    if !watch.last_error.is_empty() {
-        fields.push(format!(
-            "\"errorState\":{{\"details\":{}}}",
-            escape(&watch.last_error)
-        ));
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GenericXdsConfig<'a> {
+    type_url: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_updated: Option<String>,
+    config_status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_state: Option<ErrorState<'a>>,
+}
+
+#[derive(Serialize)]
+struct ErrorState<'a> {
+    details: &'a str,
+}
+
+impl<'a> GenericXdsConfig<'a> {
+    fn new(url: &'a str, watch: &'a TypeSync<'_>) -> Self {
+        let last_error = Some(&*watch.last_error).filter(|error| !error.is_empty());
+        Self {
+            type_url: url,
+            last_updated: Time::parse(&watch.sent_time).map(|sent| sent.to_proto()),
+            config_status: watch.sync().config_status(),
+            error_state: last_error.map(|details| ErrorState { details }),
+        }
     }
-    format!("{{{}}}", fields.join(","))
 }
 
 fn word(row: &Row<'_>, url: &str, now: Option<Time>, with_age: bool) -> String {
     let Some(watch) = row.connection.types.get(url) else {
-        return Sync::Ignored.word().to_owned();
+        return SyncStatus::Ignored.word().to_owned();
     };
     let sync = watch.sync();
     // How long it has been so matters as soon as something is wrong.
     let age = Time::parse(&watch.sent_time)
         .zip(now)
         .map(|(sent, now)| human(now.seconds_since(sent)));
-    match age.filter(|_| sync != Sync::NotSent && (with_age || sync != Sync::Synced)) {
+    match age.filter(|_| sync != SyncStatus::NotSent && (with_age || sync != SyncStatus::Synced)) {
         Some(age) => format!("{} ({age})", sync.word()),
         None => sync.word().to_owned(),
     }

@@ -2,176 +2,269 @@
 
 use std::collections::BTreeMap;
 
-use crate::json::{self, Style};
+use crate::json::{API_VERSION, to_line, to_pretty};
+use crate::question::RequestJson;
 use meshladder_capture::snapshot::{DocId, Document, Snapshot};
 use meshladder_sim::MatchCandidate;
 use meshladder_sim::trace::{At, Branch, End, Hop, Log, Step, Trace};
-use meshladder_text::json::{Raw, escape, pointer_to};
+use meshladder_sim::walk::Call;
+use meshladder_text::json::pointer_to;
 use meshladder_text::place::Place;
+use serde::Serialize;
 
-/// The trace as pretty JSON. `request` is what was asked, as a JSON object; evidence is looked up
-/// in `snapshot`.
-pub fn to_json(trace: &Trace, request: &str, snapshot: &Snapshot) -> String {
-    let text = to_compact_json(trace, request, snapshot);
-    let mut pretty = String::new();
-    // An object was just written, and a String takes everything.
-    if let Ok(raw) = Raw::of(&text) {
-        let _ = json::write(
-            &mut pretty,
-            raw,
-            Style {
-                indent: 2,
-                ..Style::PRETTY
+/// The trace of a call as pretty JSON; evidence is looked up in `snapshot`.
+pub fn to_json(trace: &Trace, call: &Call, snapshot: &Snapshot) -> String {
+    to_pretty(&TraceJson::new(trace, call, snapshot), 2)
+}
+
+/// The trace of a call as JSON on one line.
+pub fn to_compact_json(trace: &Trace, call: &Call, snapshot: &Snapshot) -> String {
+    to_line(&TraceJson::new(trace, call, snapshot))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TraceJson<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    request: RequestJson<'a>,
+    hops: Vec<HopJson<'a>>,
+    outcome: OutcomeJson<'a>,
+}
+
+#[derive(Serialize)]
+struct OutcomeJson<'a> {
+    #[serde(flatten)]
+    end: EndJson<'a>,
+    branches: Vec<BranchJson<'a>>,
+}
+
+impl<'a> TraceJson<'a> {
+    fn new(trace: &'a Trace, call: &'a Call, snapshot: &Snapshot) -> Self {
+        let mut documents = Documents {
+            snapshot,
+            open: BTreeMap::new(),
+        };
+        let mut hops = Vec::new();
+        for hop in &trace.hops {
+            hops.push(HopJson::new(hop, &mut documents));
+        }
+        Self {
+            api_version: API_VERSION,
+            kind: "Trace",
+            request: RequestJson::from(call),
+            hops,
+            outcome: OutcomeJson {
+                end: EndJson::from(&trace.outcome),
+                branches: trace.branches.iter().map(BranchJson::from).collect(),
             },
-        );
+        }
     }
-    pretty
 }
 
-/// The same on one line.
-pub fn to_compact_json(trace: &Trace, request: &str, snapshot: &Snapshot) -> String {
-    // A large document is read anew each time it is opened, and most steps are about the same two.
-    let mut open: BTreeMap<DocId, Option<Document>> = BTreeMap::new();
-    compact(trace, request, &mut |at| {
-        let document = open
-            .entry(at.doc.clone())
-            .or_insert_with(|| snapshot.open(&at.doc).ok());
-        evidence(at, document.as_ref())
-    })
+#[derive(Serialize)]
+struct EndJson<'a> {
+    kind: &'static str,
+    code: u16,
+    flags: &'a [&'static str],
+    details: &'a str,
+    by: Option<&'a str>,
+    because: &'a str,
 }
 
-fn compact(trace: &Trace, request: &str, evidence: &mut dyn FnMut(&At) -> String) -> String {
-    let hops: Vec<_> = trace
-        .hops
-        .iter()
-        .map(|hop| hop_json(hop, evidence))
-        .collect();
-    let branches: Vec<_> = trace.branches.iter().map(branch_json).collect();
-    format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Trace\",\"request\":{request},\"hops\":[{}],\"outcome\":{{{},\"branches\":[{}]}}}}",
-        hops.join(","),
-        end_fields(&trace.outcome),
-        branches.join(",")
-    )
+impl<'a> From<&'a End> for EndJson<'a> {
+    fn from(end: &'a End) -> Self {
+        Self {
+            kind: end.kind.word(),
+            code: end.code,
+            flags: &end.flags,
+            details: &end.details,
+            by: end.by.as_deref(),
+            because: &end.because,
+        }
+    }
 }
 
-fn end_fields(end: &End) -> String {
-    format!(
-        "\"kind\":\"{}\",\"code\":{},\"flags\":{},\"details\":{},\"by\":{},\"because\":{}",
-        end.kind.word(),
-        end.code,
-        list(&end.flags),
-        escape(&end.details),
-        optional(end.by.as_deref()),
-        escape(&end.because)
-    )
+#[derive(Serialize)]
+struct BranchJson<'a> {
+    weight: Option<f64>,
+    cluster: Option<&'a str>,
+    endpoint: Option<&'a str>,
+    #[serde(flatten)]
+    end: EndJson<'a>,
 }
 
-fn branch_json(branch: &Branch) -> String {
-    let weight = branch.weight.map_or("null".to_owned(), |w| {
-        format!("{}", (w * 1e6).round() / 1e6)
-    });
-    let (cluster, endpoint) = (
-        optional(branch.cluster.as_deref()),
-        optional(branch.endpoint.as_deref()),
-    );
-    format!(
-        "{{\"weight\":{weight},\"cluster\":{cluster},\"endpoint\":{endpoint},{}}}",
-        end_fields(&branch.end)
-    )
+impl<'a> From<&'a Branch> for BranchJson<'a> {
+    fn from(branch: &'a Branch) -> Self {
+        Self {
+            weight: branch.weight.map(super::millionths),
+            cluster: branch.cluster.as_deref(),
+            endpoint: branch.endpoint.as_deref(),
+            end: EndJson::from(&branch.end),
+        }
+    }
 }
 
-fn hop_json(hop: &Hop, evidence: &mut dyn FnMut(&At) -> String) -> String {
-    let clusters: Vec<_> = hop
-        .clusters
-        .iter()
-        .map(|(name, weight)| {
-            let weight = weight.map_or("null".to_owned(), |w| w.to_string());
-            format!("{{\"name\":{},\"weight\":{weight}}}", escape(name))
-        })
-        .collect();
-    let endpoints: Vec<_> = hop
-        .endpoints
-        .iter()
-        .map(|e| {
-            let (address, health, cluster) =
-                (escape(&e.address), escape(&e.health), escape(&e.cluster));
-            format!("{{\"address\":{address},\"health\":{health},\"cluster\":{cluster}}}")
-        })
-        .collect();
-    let steps: Vec<_> = hop
-        .steps
-        .iter()
-        .map(|step| step_json(step, evidence))
-        .collect();
-    format!(
-        "{{\"proxy\":{},\"direction\":\"{}\",\"listener\":{},\"filterChain\":{},\"routeConfig\":{},\"virtualHost\":{},\"route\":{},\"clusters\":[{}],\"endpoints\":[{}],\"tls\":\"{}\",\"log\":{},\"steps\":[{}]}}",
-        escape(&hop.proxy),
-        hop.direction,
-        optional(hop.listener.as_deref()),
-        optional(hop.filter_chain.as_deref()),
-        optional(hop.route_config.as_deref()),
-        optional(hop.virtual_host.as_deref()),
-        optional(hop.route.as_deref()),
-        clusters.join(","),
-        endpoints.join(","),
-        hop.tls,
-        log_json(&hop.log),
-        steps.join(",")
-    )
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HopJson<'a> {
+    proxy: &'a str,
+    direction: &'static str,
+    listener: Option<&'a str>,
+    filter_chain: Option<&'a str>,
+    route_config: Option<&'a str>,
+    virtual_host: Option<&'a str>,
+    route: Option<&'a str>,
+    clusters: Vec<WeightedCluster<'a>>,
+    endpoints: Vec<EndpointJson<'a>>,
+    tls: &'static str,
+    log: LogJson<'a>,
+    steps: Vec<StepJson<'a>>,
 }
 
-fn log_json(log: &Log) -> String {
-    format!(
-        "{{\"code\":{},\"flags\":{},\"details\":{},\"cluster\":{},\"route\":{}}}",
-        log.code,
-        list(&log.flags),
-        escape(&log.details),
-        optional(log.cluster.as_deref()),
-        optional(log.route.as_deref())
-    )
+#[derive(Serialize)]
+struct WeightedCluster<'a> {
+    name: &'a str,
+    weight: Option<u64>,
 }
 
-fn step_json(step: &Step, evidence: &mut dyn FnMut(&At) -> String) -> String {
-    let considered: Vec<_> = step.considered.iter().map(considered_json).collect();
-    let found: Vec<_> = step.evidence.iter().map(evidence).collect();
-    format!(
-        "{{\"stage\":\"{}\",\"chosen\":{},\"object\":{},\"considered\":[{}],\"evidence\":[{}]}}",
-        step.stage,
-        escape(&step.chosen),
-        optional(step.object.as_deref()),
-        considered.join(","),
-        found.join(",")
-    )
+#[derive(Serialize)]
+struct EndpointJson<'a> {
+    address: &'a str,
+    health: &'a str,
+    cluster: &'a str,
 }
 
-fn considered_json(candidate: &MatchCandidate) -> String {
-    let (what, why) = (escape(&candidate.what), escape(&candidate.why));
-    format!(
-        "{{\"what\":{what},\"matched\":\"{}\",\"why\":{why}}}",
-        candidate.matched.word()
-    )
+impl<'a> HopJson<'a> {
+    fn new(hop: &'a Hop, documents: &mut Documents<'_>) -> Self {
+        let mut clusters = Vec::new();
+        for (name, weight) in &hop.clusters {
+            clusters.push(WeightedCluster {
+                name,
+                weight: *weight,
+            });
+        }
+        let mut endpoints = Vec::new();
+        for endpoint in &hop.endpoints {
+            endpoints.push(EndpointJson {
+                address: &endpoint.address,
+                health: &endpoint.health,
+                cluster: &endpoint.cluster,
+            });
+        }
+        let mut steps = Vec::new();
+        for step in &hop.steps {
+            steps.push(StepJson::new(step, documents));
+        }
+        Self {
+            proxy: &hop.proxy,
+            direction: hop.direction,
+            listener: hop.listener.as_deref(),
+            filter_chain: hop.filter_chain.as_deref(),
+            route_config: hop.route_config.as_deref(),
+            virtual_host: hop.virtual_host.as_deref(),
+            route: hop.route.as_deref(),
+            clusters,
+            endpoints,
+            tls: hop.tls,
+            log: LogJson::from(&hop.log),
+            steps,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct LogJson<'a> {
+    code: u16,
+    flags: &'a [&'static str],
+    details: &'a str,
+    cluster: Option<&'a str>,
+    route: Option<&'a str>,
+}
+
+impl<'a> From<&'a Log> for LogJson<'a> {
+    fn from(log: &'a Log) -> Self {
+        Self {
+            code: log.code,
+            flags: &log.flags,
+            details: &log.details,
+            cluster: log.cluster.as_deref(),
+            route: log.route.as_deref(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct StepJson<'a> {
+    stage: &'static str,
+    chosen: &'a str,
+    object: Option<&'a str>,
+    considered: Vec<CandidateJson<'a>>,
+    evidence: Vec<PlaceJson<'a>>,
+}
+
+impl<'a> StepJson<'a> {
+    fn new(step: &'a Step, documents: &mut Documents<'_>) -> Self {
+        let mut evidence = Vec::new();
+        for at in &step.evidence {
+            evidence.push(documents.place(at));
+        }
+        Self {
+            stage: step.stage,
+            chosen: &step.chosen,
+            object: step.object.as_deref(),
+            considered: step.considered.iter().map(CandidateJson::from).collect(),
+            evidence,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CandidateJson<'a> {
+    what: &'a str,
+    matched: &'static str,
+    why: &'a str,
+}
+
+impl<'a> From<&'a MatchCandidate> for CandidateJson<'a> {
+    fn from(candidate: &'a MatchCandidate) -> Self {
+        Self {
+            what: &candidate.what,
+            matched: candidate.matched.word(),
+            why: &candidate.why,
+        }
+    }
 }
 
 /// Pointer and line of a place; only the document's id when it can no longer be read.
-fn evidence(at: &At, document: Option<&Document>) -> String {
-    let doc = escape(at.doc.as_str());
-    let Some(document) = document else {
-        return format!("{{\"doc\":{doc}}}");
-    };
-    let pointer = pointer_to(&document.text, at.offset).unwrap_or_default();
-    let line = Place::of(&document.text, at.offset).line;
-    format!(
-        "{{\"doc\":{doc},\"pointer\":{},\"line\":{line}}}",
-        escape(&pointer)
-    )
+#[derive(Serialize)]
+struct PlaceJson<'a> {
+    doc: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
 }
 
-fn list(words: &[&str]) -> String {
-    let words: Vec<_> = words.iter().map(|word| escape(word)).collect();
-    format!("[{}]", words.join(","))
+/// The documents that steps name. A large one is read anew each time it is opened, and most steps
+/// are about the same two.
+struct Documents<'s> {
+    snapshot: &'s Snapshot,
+    open: BTreeMap<DocId, Option<Document>>,
 }
 
-fn optional(text: Option<&str>) -> String {
-    text.map_or("null".to_owned(), escape)
+impl Documents<'_> {
+    fn place<'a>(&mut self, at: &'a At) -> PlaceJson<'a> {
+        let document = self
+            .open
+            .entry(at.doc.clone())
+            .or_insert_with(|| self.snapshot.open(&at.doc).ok())
+            .as_ref();
+        PlaceJson {
+            doc: at.doc.as_str(),
+            pointer: document
+                .map(|document| pointer_to(&document.text, at.offset).unwrap_or_default()),
+            line: document.map(|document| Place::of(&document.text, at.offset).line),
+        }
+    }
 }

@@ -1,87 +1,112 @@
-//! One line of JSON for one of many requests: how it ends and where it may go.
+//! One line of JSON for one of many requests: how it ends and where it may go. What goes without
+//! saying is left out, as there may be a million of them.
 
-use std::fmt::Write;
+use crate::json;
+use meshladder_sim::trace::{Branch, End, EndKind, Trace};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
-use meshladder_sim::trace::{Branch, End, Kind, Trace};
-use meshladder_text::json::escape_into;
-
-/// Writes the line's members, without the braces around them.
-pub fn write_line(out: &mut String, trace: &Trace) {
-    write_end(out, &trace.outcome);
-    if let Some(hop) = trace.hops.first() {
-        if let Some(route) = &hop.route {
-            out.push_str(",\"route\":");
-            escape_into(out, route);
-        }
-        if !hop.clusters.is_empty() {
-            write_clusters(out, &hop.clusters);
-        }
-    }
-    let branches = merged(&trace.branches);
-    if branches.len() > 1 {
-        out.push_str(",\"branches\":[");
-        for (number, (weight, branch)) in branches.iter().enumerate() {
-            out.push_str(if number == 0 { "{" } else { ",{" });
-            write_branch(out, *weight, branch);
-            out.push('}');
-        }
-        out.push(']');
-    }
-}
-
-fn write_end(out: &mut String, end: &End) {
-    let _ = write!(
-        out,
-        "\"kind\":\"{}\",\"code\":{},\"flags\":[",
-        end.kind.word(),
-        end.code
-    );
-    for (number, flag) in end.flags.iter().enumerate() {
-        out.push_str(if number == 0 { "\"" } else { ",\"" });
-        out.push_str(flag);
-        out.push('"');
-    }
-    out.push_str("],\"details\":");
-    escape_into(out, &end.details);
-    if let Some(by) = &end.by {
-        out.push_str(",\"by\":");
-        escape_into(out, by);
-    }
-    if end.kind != Kind::Forwarded {
-        out.push_str(",\"because\":");
-        escape_into(out, &end.because);
-    }
-}
-
-fn write_clusters(out: &mut String, clusters: &[(String, Option<u64>)]) {
-    out.push_str(",\"clusters\":[");
-    for (number, (name, weight)) in clusters.iter().enumerate() {
-        out.push_str(if number == 0 {
-            "{\"name\":"
-        } else {
-            ",{\"name\":"
+/// The line of the request on line `number`; `id` is the user's own name for it, as JSON.
+pub fn to_line(number: usize, id: Option<&str>, trace: &Trace) -> String {
+    let hop = trace.hops.first();
+    let mut branches = Vec::new();
+    for (weight, branch) in merged(&trace.branches) {
+        branches.push(BranchLine {
+            weight: weight.map(super::millionths),
+            cluster: branch.cluster.as_deref(),
+            end: EndLine::from(&branch.end),
         });
-        escape_into(out, name);
-        if let Some(weight) = weight {
-            let _ = write!(out, ",\"weight\":{weight}");
-        }
-        out.push('}');
     }
-    out.push(']');
+    // A single branch says what the line says already.
+    if branches.len() == 1 {
+        branches.clear();
+    }
+    let mut clusters = Vec::new();
+    for (name, weight) in hop.map_or(&[][..], |hop| &hop.clusters) {
+        clusters.push(ClusterLine {
+            name,
+            weight: *weight,
+        });
+    }
+    json::to_line(&TraceLine {
+        line: number,
+        id: id.and_then(|id| serde_json::from_str(id).ok()),
+        end: EndLine::from(&trace.outcome),
+        route: hop.and_then(|hop| hop.route.as_deref()),
+        clusters,
+        branches,
+    })
 }
 
-fn write_branch(out: &mut String, weight: Option<f64>, branch: &Branch) {
-    match weight {
-        Some(weight) => write!(out, "\"weight\":{},", (weight * 1e6).round() / 1e6),
-        None => write!(out, "\"weight\":null,"),
+/// The line of a request that could not be read, and why.
+pub fn to_error_line(number: usize, why: &str) -> String {
+    json::to_line(&ErrorLine {
+        line: number,
+        error: why,
+    })
+}
+
+#[derive(Serialize)]
+struct TraceLine<'a> {
+    line: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RawValue>,
+    #[serde(flatten)]
+    end: EndLine<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    clusters: Vec<ClusterLine<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    branches: Vec<BranchLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct ErrorLine<'a> {
+    line: usize,
+    error: &'a str,
+}
+
+#[derive(Serialize)]
+struct EndLine<'a> {
+    kind: &'static str,
+    code: u16,
+    flags: &'a [&'static str],
+    details: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
+    /// Of a request that gets through there is nothing to explain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<&'a str>,
+}
+
+impl<'a> From<&'a End> for EndLine<'a> {
+    fn from(end: &'a End) -> Self {
+        Self {
+            kind: end.kind.word(),
+            code: end.code,
+            flags: &end.flags,
+            details: &end.details,
+            by: end.by.as_deref(),
+            because: (end.kind != EndKind::Forwarded).then_some(&end.because),
+        }
     }
-    .expect("a String takes all text");
-    if let Some(cluster) = &branch.cluster {
-        out.push_str("\"cluster\":");
-        escape_into(out, cluster);
-        out.push(',');
-    }
-    write_end(out, &branch.end);
+}
+
+#[derive(Serialize)]
+struct ClusterLine<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct BranchLine<'a> {
+    weight: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'a str>,
+    #[serde(flatten)]
+    end: EndLine<'a>,
 }
 
 /// Branches that differ only in the endpoint, as one.
@@ -113,7 +138,7 @@ mod tests {
 
     #[test]
     fn branches_that_differ_in_the_endpoint_alone_are_one() {
-        let end = |code| End::new(Kind::Forwarded, code, "via_upstream", "");
+        let end = |code| End::new(EndKind::Forwarded, code, "via_upstream", "");
         let branch = |weight, endpoint: &str, code| Branch {
             weight: Some(weight),
             cluster: Some("c".to_owned()),
@@ -133,15 +158,13 @@ mod tests {
                 branch(0.25, "10.0.0.2:80", 200),
             ],
         };
-        let line = |trace: &Trace| {
-            let mut out = String::new();
-            write_line(&mut out, trace);
-            out
-        };
-        let one = r#""kind":"forwarded","code":200,"flags":[],"details":"via_upstream","route":"a\"b","clusters":[{"name":"c"}]"#;
-        assert_eq!(line(&trace), one);
+        let one = r#"{"line":7,"id":1.0,"kind":"forwarded","code":200,"flags":[],"details":"via_upstream","route":"a\"b","clusters":[{"name":"c"}]"#;
+        assert_eq!(to_line(7, Some("1.0"), &trace), format!("{one}}}"));
         trace.branches.push(branch(0.5, "10.0.0.3:80", 503));
         let branches = r#","branches":[{"weight":0.5,"cluster":"c","kind":"forwarded","code":200,"flags":[],"details":"via_upstream"},{"weight":0.5,"cluster":"c","kind":"forwarded","code":503,"flags":[],"details":"via_upstream"}]"#;
-        assert_eq!(line(&trace), format!("{one}{branches}"));
+        assert_eq!(
+            to_line(7, Some("1.0"), &trace),
+            format!("{one}{branches}}}")
+        );
     }
 }

@@ -7,5 +7,7 @@
 mod corpus;
 mod expect;
 mod flags;
+#[expect(dead_code, reason = "the tests of the binary use the rest")]
+mod meshes;
 mod redact;
 mod tidy;

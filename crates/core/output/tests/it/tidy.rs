@@ -40,6 +40,11 @@ fn nothing_half_done_and_no_switched_off_check_is_left() {
 }
 
 #[test]
+fn no_test_ends_before_it_has_looked() {
+    assert_tidy(Source::rust().iter().flat_map(words::early_ends));
+}
+
+#[test]
 fn no_path_of_one_machine_is_written_down() {
     assert_tidy(
         Source::rust()

@@ -8,7 +8,9 @@ use std::net::IpAddr;
 use super::policy::LbPolicy;
 use super::sockets::SocketPlace;
 use crate::message;
-use meshladder_capture::envoy::clusters::{Address, Clusters as Statuses, Host, read_locality};
+use meshladder_capture::envoy::clusters::{
+    ClusterStatuses as Statuses, HostAddress, HostStatus, read_locality,
+};
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_text::json::Raw;
 
@@ -16,7 +18,7 @@ use meshladder_text::json::Raw;
 #[derive(Clone, Debug)]
 pub struct Endpoint<'a> {
     /// Where it is.
-    pub address: Address<'a>,
+    pub address: HostAddress<'a>,
     /// Where the dump has it: a byte offset; none when only `/clusters` knows it.
     pub at: Option<usize>,
     /// Whether it may be picked.
@@ -56,7 +58,7 @@ pub(super) struct KnownEndpoints<'s, 'a> {
     /// The `ClusterLoadAssignment`s of the dump; none when it has no such section.
     assignments: Option<BTreeMap<Cow<'a, str>, Raw<'a>>>,
     /// The hosts that `/clusters` has; none when it was not asked.
-    hosts: Option<BTreeMap<&'s str, Vec<&'s Host<'a>>>>,
+    hosts: Option<BTreeMap<&'s str, Vec<&'s HostStatus<'a>>>>,
 }
 
 impl<'s, 'a> KnownEndpoints<'s, 'a> {
@@ -121,7 +123,7 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
     for group in assignment.list("endpoints") {
         let locality = group.get("locality").map(read_locality).unwrap_or_default();
         let of_group = Endpoint {
-            address: Address::Unknown,
+            address: HostAddress::Unknown,
             at: None,
             health: Health::Healthy,
             priority: message::number(group, "priority"),
@@ -152,7 +154,7 @@ impl<'a> Endpoint<'a> {
         match key {
             "endpoint" => {
                 if let Some(address) = value.get("address") {
-                    self.address = Address::read(&mut address.cursor());
+                    self.address = HostAddress::read(&mut address.cursor());
                 }
             }
             "health_status" => {
@@ -187,8 +189,10 @@ fn assignments<'a>(dump: &Dump<'a>) -> Option<BTreeMap<Cow<'a, str>, Raw<'a>>> {
     Some(assignments)
 }
 
-fn hosts_by_cluster<'s, 'a>(statuses: &'s Statuses<'a>) -> BTreeMap<&'s str, Vec<&'s Host<'a>>> {
-    let mut hosts: BTreeMap<&str, Vec<&Host<'a>>> = BTreeMap::new();
+fn hosts_by_cluster<'s, 'a>(
+    statuses: &'s Statuses<'a>,
+) -> BTreeMap<&'s str, Vec<&'s HostStatus<'a>>> {
+    let mut hosts: BTreeMap<&str, Vec<&HostStatus<'a>>> = BTreeMap::new();
     for name in &statuses.empty {
         hosts.insert(name, Vec::new());
     }
@@ -199,7 +203,7 @@ fn hosts_by_cluster<'s, 'a>(statuses: &'s Statuses<'a>) -> BTreeMap<&'s str, Vec
 }
 
 /// A host of `/clusters`, with what the dump knows of the same address.
-fn of_host<'a>(host: &Host<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> {
+fn of_host<'a>(host: &HostStatus<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> {
     let mut endpoint = Endpoint {
         address: host.address.clone(),
         at: None,
@@ -260,7 +264,7 @@ impl Health {
         }
     }
 
-    fn of_host(host: &Host<'_>) -> Self {
+    fn of_host(host: &HostStatus<'_>) -> Self {
         for (flag, why) in FAILURES {
             if host.has(flag) {
                 return Self::Unhealthy(why.into());

@@ -3,7 +3,7 @@
 use super::endpoint::Endpoint;
 use crate::matcher::unmodelled;
 use crate::tls::{TlsContext, Transport};
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 /// The transport sockets of a cluster.
 #[derive(Debug)]
@@ -130,7 +130,7 @@ fn is_match(wanted: Raw<'_>, metadata: Option<Raw<'_>>) -> bool {
 
 fn same(a: Raw<'_>, b: Raw<'_>) -> bool {
     // Two strings may be escaped differently.
-    if a.kind() == Kind::String {
+    if a.kind() == ValueKind::String {
         return a.string() == b.string();
     }
     a.text() == b.text()

@@ -1,7 +1,7 @@
 //! Fields that do not decide where a request goes, in words.
 
 use crate::message;
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 /// A field worth showing, and what it says.
 pub(super) fn read(key: &str, value: Raw<'_>) -> Option<(&'static str, Box<str>)> {
@@ -33,7 +33,7 @@ fn retry(policy: Raw<'_>) -> Box<str> {
 }
 
 fn hash(policy: Raw<'_>) -> String {
-    let is_specifier = |(_, value): &(_, Raw<'_>)| value.kind() == Kind::Object;
+    let is_specifier = |(_, value): &(_, Raw<'_>)| value.kind() == ValueKind::Object;
     let Some((kind, value)) = policy.members().find(is_specifier) else {
         return "unknown".to_owned();
     };

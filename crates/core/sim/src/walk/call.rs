@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use crate::request::{Claims, Connection, Request, Tls};
-use meshladder_text::json::escape;
 
 /// One request, as a person describes it.
 #[derive(Clone, Debug)]
@@ -297,40 +296,6 @@ impl Call {
         format!("{} {}://{host}:{port}{path}", self.method, scheme.word())
             .trim_start()
             .to_owned()
-    }
-
-    /// The question as JSON v1 repeats it.
-    pub fn to_json(&self) -> String {
-        let from = match &self.from {
-            Caller::Outside => "outside".to_owned(),
-            Caller::Pod { namespace, name } => format!("{namespace}/{name}"),
-            Caller::Somebody => String::new(),
-        };
-        let Url {
-            scheme,
-            host,
-            port,
-            path,
-            ..
-        } = &self.to;
-        let to = format!("{}://{host}:{port}{path}", scheme.word());
-        let headers: Vec<_> = self
-            .headers
-            .iter()
-            .map(|(k, v)| format!("{}:{}", escape(k), escape(v)))
-            .collect();
-        let principal = self
-            .principal
-            .as_ref()
-            .map(|p| format!(",\"principal\":{}", escape(p.uri())));
-        format!(
-            "{{\"from\":{},\"to\":{},\"method\":{},\"headers\":{{{}}}{}}}",
-            escape(&from),
-            escape(&to),
-            escape(&self.method),
-            headers.join(","),
-            principal.unwrap_or_default()
-        )
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Walker, nowhere};
 use crate::DecisionRecord;
 use crate::listener::{ListenerOutcome, TrafficDirection};
-use crate::trace::{Branch, End, Hop, Kind};
+use crate::trace::{Branch, End, EndKind, Hop};
 use meshladder_capture::snapshot::ProxyRef;
 
 impl Walker<'_, '_> {
@@ -32,7 +32,7 @@ impl Walker<'_, '_> {
         }
         let end = if any {
             let because = format!("no gateway listens on port {}", self.call.to.port);
-            End::new(Kind::NoListener, 0, "", because)
+            End::new(EndKind::NoListener, 0, "", because)
         } else {
             End::undecided("the config dump of an ingress gateway")
         };

@@ -12,7 +12,7 @@ use crate::rbac::policy_in;
 use crate::request::Request;
 use crate::state::Peer;
 use crate::tls::Handshake;
-use crate::trace::{At, Branch, End, Hop, Kind, Step};
+use crate::trace::{At, Branch, End, EndKind, Hop, Step};
 use crate::{Answer, DecisionRecord};
 use meshladder_text::time::Time;
 
@@ -78,7 +78,7 @@ impl Way {
         let end = match self.next {
             Next::End(end) => end,
             Next::Forward(_) => End::new(
-                Kind::Forwarded,
+                EndKind::Forwarded,
                 200,
                 "via_upstream",
                 "it reaches the application",
@@ -261,7 +261,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
             ListenerOutcome::NoListener => {
                 self.step("listener", || "none".to_owned(), record, None);
                 return vec![Way::end(End::new(
-                    Kind::NoListener,
+                    EndKind::NoListener,
                     0,
                     "",
                     "no listener takes the connection",
@@ -285,7 +285,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                 );
                 let because = format!("no filter chain of {} takes the connection", listener.name);
                 return vec![Way::end(
-                    End::new(Kind::Reset, 0, chain::NOT_FOUND, because).flag("NR"),
+                    End::new(EndKind::Reset, 0, chain::NOT_FOUND, because).flag("NR"),
                 )];
             }
             ChainChoice::Undecided(fact) => {
@@ -319,7 +319,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     DecisionRecord::dropping(),
                     Some(chain.at),
                 );
-                return vec![Way::end(End::new(Kind::TlsMismatch, 0, "", why))];
+                return vec![Way::end(End::new(EndKind::TlsMismatch, 0, "", why))];
             }
             Handshake::Unknown(fact) => {
                 self.step(
@@ -339,12 +339,12 @@ impl<'p, 'a> Crossing<'p, 'a> {
 fn answered(answer: &Answer, because: String) -> End {
     let kind = match (answer.details.as_str(), answer.flags.first()) {
         (d, _) if d.starts_with("rbac_") || d.starts_with("jwt_") || d.starts_with("ext_authz") => {
-            Kind::Denied
+            EndKind::Denied
         }
-        (_, Some(&"NR")) => Kind::NoRoute,
-        (_, Some(&"NC")) => Kind::NoCluster,
-        (_, Some(&"UH")) => Kind::NoEndpoints,
-        _ => Kind::Answered,
+        (_, Some(&"NR")) => EndKind::NoRoute,
+        (_, Some(&"NC")) => EndKind::NoCluster,
+        (_, Some(&"UH")) => EndKind::NoEndpoints,
+        _ => EndKind::Answered,
     };
     let mut end = End::new(kind, answer.code, answer.details.clone(), because);
     end.flags.clone_from(&answer.flags);

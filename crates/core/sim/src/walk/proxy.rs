@@ -21,7 +21,7 @@ use crate::route::{RouteDecision, RouteTable, RouteTarget};
 use crate::runtime::Runtime;
 use crate::tls::{Secrets, Transport};
 use crate::upgrade::Upgrades;
-use meshladder_capture::envoy::clusters::Clusters as Statuses;
+use meshladder_capture::envoy::clusters::ClusterStatuses as Statuses;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::json::Raw;

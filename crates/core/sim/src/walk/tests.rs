@@ -1,6 +1,6 @@
 use super::*;
 use crate::request::Claims;
-use crate::trace::Kind;
+use crate::trace::EndKind;
 use meshladder_capture::snapshot::{Builder, DocId};
 
 const TYPES: &str = "type.googleapis.com/envoy.extensions.filters";
@@ -77,7 +77,7 @@ fn ask(path: &str, headers: &[(&str, &str)]) -> Call {
     }
 }
 
-fn ends(snapshot: &Snapshot, call: &Call) -> Vec<(Kind, u16, String)> {
+fn ends(snapshot: &Snapshot, call: &Call) -> Vec<(EndKind, u16, String)> {
     let trace = trace(snapshot, &Mesh::default(), call, true);
     trace
         .branches
@@ -86,8 +86,8 @@ fn ends(snapshot: &Snapshot, call: &Call) -> Vec<(Kind, u16, String)> {
         .collect()
 }
 
-fn forwarded() -> (Kind, u16, String) {
-    (Kind::Forwarded, 200, "via_upstream".to_owned())
+fn forwarded() -> (EndKind, u16, String) {
+    (EndKind::Forwarded, 200, "via_upstream".to_owned())
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn headers_that_a_route_adds_reach_the_next_proxy() {
         )
     };
     let denied = (
-        Kind::Denied,
+        EndKind::Denied,
         403,
         "rbac_access_denied_matched_policy[ns[shop]-policy[p]-rule[0]]".to_owned(),
     );
@@ -114,7 +114,7 @@ fn headers_that_a_route_adds_reach_the_next_proxy() {
     let unknown = ends(&snapshot(&route("%REQ(x)%"), "", ""), &ask("/", &[]));
     assert_eq!(
         unknown[0].0,
-        Kind::Undecided,
+        EndKind::Undecided,
         "the value that the formatter gives is not known"
     );
 }
@@ -132,7 +132,7 @@ fn each_branch_of_weighted_clusters_has_its_own_filter_settings() {
             {{"name": "one", "weight": 75, {none}}}, {{"name": "two", "weight": 25}}]}}}}}}"#
     );
     let denied = (
-        Kind::Denied,
+        EndKind::Denied,
         403,
         "rbac_access_denied_matched_policy[none]".to_owned(),
     );
@@ -147,7 +147,7 @@ fn each_branch_of_weighted_clusters_has_its_own_filter_settings() {
 fn an_upgrade_that_is_not_configured_is_refused() {
     let route = r#"{"name": "r", "match": {"prefix": "/"}, "route": {"cluster": "two"}}"#;
     let upgrade = ask("/", &[("upgrade", "websocket"), ("connection", "upgrade")]);
-    let refused = (Kind::Answered, 403, "upgrade_failed".to_owned());
+    let refused = (EndKind::Answered, 403, "upgrade_failed".to_owned());
     assert_eq!(ends(&snapshot(route, "", ""), &upgrade), [refused]);
     let allowed = r#""upgrade_configs": [{"upgrade_type": "websocket"}],"#;
     assert_eq!(ends(&snapshot(route, "", allowed), &upgrade), [forwarded()]);

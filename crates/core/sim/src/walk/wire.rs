@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::trace::{Branch, End, Hop, Kind, Log};
+use crate::trace::{Branch, End, EndKind, Hop, Log};
 
 /// Flags that an earlier stage set, as `DI` for a delay.
 pub(super) fn with_flags(mut end: End, flags: &[&'static str]) -> End {
@@ -21,10 +21,10 @@ pub(super) fn without_proxy((address, port): (IpAddr, u16), expects_proxy: bool)
     if expects_proxy {
         let because = format!("mTLS is sent to {address}:{port}, where no proxy terminates it");
         let details = "upstream_reset_before_response_started{connection_termination}";
-        return End::new(Kind::TlsMismatch, 503, details, because).flag("UC");
+        return End::new(EndKind::TlsMismatch, 503, details, because).flag("UC");
     }
     End::new(
-        Kind::Forwarded,
+        EndKind::Forwarded,
         200,
         "via_upstream",
         format!("it reaches {address}:{port}"),
@@ -41,10 +41,10 @@ pub(super) fn client_log(branch: &Branch, is_own: bool, route: Option<&str>) -> 
     };
     log.route = route.map(str::to_owned);
     // A connection that the next hop refuses is this one's to report.
-    if is_own || end.kind == Kind::TlsMismatch {
+    if is_own || end.kind == EndKind::TlsMismatch {
         log.details.clone_from(&end.details);
         log.flags.clone_from(&end.flags);
-    } else if end.kind != Kind::Undecided {
+    } else if end.kind != EndKind::Undecided {
         "via_upstream".clone_into(&mut log.details);
     }
     log

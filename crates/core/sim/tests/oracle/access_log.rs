@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use meshladder_capture::access_log::{Field, Format, Formats, Reading, Record};
+use meshladder_capture::access_log::{AccessRecord, FormatList, LineKind, LogField, LogFormat};
 use serde_json::{Value, json};
 
 use crate::harness::{
@@ -51,15 +51,15 @@ fn lines(path: &Path, count: usize) -> Vec<String> {
 }
 
 /// Whether a line says what the client knows of its request.
-fn agrees(record: &Record<'_>, sent: &Sent) {
+fn agrees(record: &AccessRecord<'_>, sent: &Sent) {
     let told = [
-        Field::Method,
-        Field::Path,
-        Field::Flags,
-        Field::Details,
-        Field::Route,
-        Field::Cluster,
-        Field::UserAgent,
+        LogField::Method,
+        LogField::Path,
+        LogField::Flags,
+        LogField::Details,
+        LogField::Route,
+        LogField::Cluster,
+        LogField::UserAgent,
     ]
     .map(|field| record.get(field));
     let header = |name| sent.answer.header(name).trim_start_matches('-');
@@ -128,13 +128,13 @@ fn lines_of_a_real_envoy_are_read_in_every_format() {
             }
         })
         .collect();
-    let given = [TEXT, OBJECT].map(|format| Format::compile(format).expect("a format"));
-    let formats = Formats::new(given.into());
+    let given = [TEXT, OBJECT].map(|format| LogFormat::compile(format).expect("a format"));
+    let formats = FormatList::new(given.into());
     for path in &paths {
         let mut reader = formats.reader();
         for (line, sent) in lines(path, sent.len()).iter().zip(&sent) {
             match reader.read(line) {
-                Reading::Access(record) => agrees(&record, sent),
+                LineKind::Access(record) => agrees(&record, sent),
                 other => panic!("{other:?}: {line}"),
             }
         }

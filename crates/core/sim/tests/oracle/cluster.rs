@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshladder_capture::envoy::clusters::Clusters as Statuses;
+use meshladder_capture::envoy::clusters::ClusterStatuses as Statuses;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_sim::DecisionRecord;
 use meshladder_sim::cluster::{Clusters, EndpointPick, Health, HostSelection};

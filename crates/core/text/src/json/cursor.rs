@@ -3,14 +3,14 @@
 
 use std::borrow::Cow;
 
-use super::{Fault, Raw, Walk, skip_space, skip_value};
+use super::{ItemWalk, Raw, TextFault, skip_space, skip_value};
 
 /// A place in a document where a value starts. Reading the value moves the cursor behind it.
 #[derive(Debug)]
 pub struct Cursor<'a> {
     doc: &'a str,
     at: usize,
-    fault: Option<Fault>,
+    fault: Option<TextFault>,
 }
 
 impl<'a> Cursor<'a> {
@@ -28,14 +28,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// What ended the pass early.
-    pub fn fault(self) -> Option<Fault> {
+    pub fn fault(self) -> Option<TextFault> {
         self.fault
     }
 
     /// Calls `each` with the name of every member of an object and a cursor at its value. A value
     /// that `each` does not read is skipped, and so is a value that is no object.
     pub fn members(&mut self, mut each: impl FnMut(&str, &mut Cursor<'a>)) {
-        let mut walk = Walk::at(self.doc, self.at, b'{', b'}');
+        let mut walk = ItemWalk::at(self.doc, self.at, b'{', b'}');
         if walk.done {
             return self.skip();
         }
@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
 
     /// Calls `each` with a cursor at every element of an array; see [`Self::members`].
     pub fn elements(&mut self, mut each: impl FnMut(&mut Cursor<'a>)) {
-        let mut walk = Walk::at(self.doc, self.at, b'[', b']');
+        let mut walk = ItemWalk::at(self.doc, self.at, b'[', b']');
         if walk.done {
             return self.skip();
         }
@@ -95,17 +95,17 @@ impl<'a> Cursor<'a> {
     pub fn skip(&mut self) {
         match skip_value(self.doc.as_bytes(), self.at) {
             Some(end) if end > self.at => self.at = end,
-            Some(_) => self.stop(Fault::new(self.at, "expected a value")),
-            None => self.stop(Fault::new(self.doc.len(), "the document is cut short")),
+            Some(_) => self.stop(TextFault::new(self.at, "expected a value")),
+            None => self.stop(TextFault::new(self.doc.len(), "the document is cut short")),
         }
     }
 
-    fn stop(&mut self, fault: Fault) {
+    fn stop(&mut self, fault: TextFault) {
         self.at = self.doc.len();
         self.fault.get_or_insert(fault);
     }
 
-    fn resume(&mut self, walk: Walk<'a>) {
+    fn resume(&mut self, walk: ItemWalk<'a>) {
         self.at = walk.at;
         if let Some(fault) = walk.fault {
             self.stop(fault);
@@ -113,7 +113,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ItemWalk<'a> {
     /// Lets `each` read the value here, skipping what it leaves.
     fn read(&mut self, each: impl FnOnce(&mut Cursor<'a>)) {
         let start = skip_space(self.doc.as_bytes(), self.at);

@@ -1,25 +1,18 @@
 //! From a place in a document to the pointer that names it.
 
-use super::{Kind, Raw};
+use super::{Raw, ValueKind};
 
 /// The RFC 6901 pointer of the innermost value that covers a byte offset; none when no value does.
 pub fn pointer_to(doc: &str, offset: usize) -> Option<String> {
-    let mut value = Raw::of(doc).ok().filter(|root| offset >= root.offset())?;
+    let mut value = Raw::of(doc).ok()?;
+    if offset < value.offset() {
+        return None;
+    }
     let mut pointer = String::new();
     while value.offset() < offset {
-        let inner = match value.kind() {
-            Kind::Object => value
-                .members()
-                .find(|(_, v)| covers(*v, offset))
-                .map(|(key, v)| (token(&key), v)),
-            Kind::Array => value
-                .elements()
-                .enumerate()
-                .find(|(_, v)| covers(*v, offset))
-                .map(|(i, v)| (i.to_string(), v)),
-            Kind::String | Kind::Scalar => None,
+        let Some((token, inner)) = inner_value(value, offset) else {
+            break;
         };
-        let Some((token, inner)) = inner else { break };
         pointer.push('/');
         pointer.push_str(&token);
         value = inner;
@@ -27,10 +20,27 @@ pub fn pointer_to(doc: &str, offset: usize) -> Option<String> {
     Some(pointer)
 }
 
+/// The part of a value that covers the offset, and the token that leads to it.
+fn inner_value(value: Raw<'_>, offset: usize) -> Option<(String, Raw<'_>)> {
+    match value.kind() {
+        ValueKind::Object => {
+            let (key, inner) = value.members().find(|(_, v)| covers(*v, offset))?;
+            Some((token(&key), inner))
+        }
+        ValueKind::Array => {
+            let mut elements = value.elements().enumerate();
+            let (index, inner) = elements.find(|(_, v)| covers(*v, offset))?;
+            Some((index.to_string(), inner))
+        }
+        ValueKind::String | ValueKind::Scalar => None,
+    }
+}
+
 fn covers(value: Raw<'_>, offset: usize) -> bool {
     (value.offset()..value.end()).contains(&offset)
 }
 
+/// RFC 6901, 3: `~` and `/` in a name are written `~0` and `~1`.
 fn token(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

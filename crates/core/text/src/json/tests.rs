@@ -42,7 +42,7 @@ fn a_document_cut_short_yields_what_is_whole_and_then_says_where_it_ends() {
     assert_eq!(elements.by_ref().count(), 2);
     assert_eq!(
         elements.fault(),
-        Some(&Fault::new(doc.len(), "the document is cut short"))
+        Some(&TextFault::new(doc.len(), "the document is cut short"))
     );
 }
 
@@ -138,7 +138,7 @@ fn the_strict_reading_refuses_nesting_that_no_reader_should_follow() {
 }
 
 /// The names of the third level, read in one pass.
-fn third_level(doc: &str) -> (Vec<String>, Option<Fault>) {
+fn third_level(doc: &str) -> (Vec<String>, Option<TextFault>) {
     let mut names = Vec::new();
     let mut cursor = raw(doc).cursor();
     cursor.members(|key, value| {
@@ -171,7 +171,7 @@ fn a_cursor_says_where_a_document_is_cut_or_broken() {
     assert_eq!(names, ["a", "b"]);
     assert_eq!(
         fault,
-        Some(Fault::new(doc.len(), "the document is cut short"))
+        Some(TextFault::new(doc.len(), "the document is cut short"))
     );
     let (names, fault) = third_level(r#"{"configs":[{"name":"a"} {"name":"b"}]}"#);
     assert_eq!(names, ["a"]);

@@ -9,6 +9,7 @@ pub fn unescape(inside: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(b'\\', inside.as_bytes()) else {
         return Cow::Borrowed(inside);
     };
+    // An escape is never shorter than what it stands for.
     let mut out = String::with_capacity(inside.len());
     out.push_str(&inside[..first]);
     let mut rest = inside[first..].chars();
@@ -25,7 +26,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// The same behind other text.
+/// Appends a JSON string, quotes included, to other text.
 pub fn escape_into(out: &mut String, text: &str) {
     out.push('"');
     if text.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\') {
@@ -72,6 +73,8 @@ fn unicode(rest: &mut std::str::Chars<'_>) -> char {
     if !(0xd800..0xdc00).contains(&high) {
         return char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER);
     }
+    // RFC 8259, 7: a character outside the Basic Multilingual Plane is written "as a 12-character
+    // sequence, encoding the UTF-16 surrogate pair".
     let mut ahead = rest.clone();
     if ahead.next() == Some('\\')
         && ahead.next() == Some('u')

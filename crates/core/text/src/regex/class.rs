@@ -1,13 +1,12 @@
 //! Bracketed classes. RE2 knows no set operations: `&&`, `--` and `~~` are characters like others.
 
 use super::escape;
-
-type Problem = Box<str>;
+use super::repeat::PatternProblem;
 
 const NOT_CLOSED: &str = "a `[` is not closed";
 
 /// The class at the start of `text` in the `regex` crate's syntax, and what follows it.
-pub(super) fn translate(text: &str) -> Result<(String, &str), Problem> {
+pub(super) fn translate(text: &str) -> Result<(String, &str), PatternProblem> {
     let inside = &text[1..];
     let negated = inside.strip_prefix('^');
     let mut out = if negated.is_some() {
@@ -26,7 +25,7 @@ pub(super) fn translate(text: &str) -> Result<(String, &str), Problem> {
     Ok((out, &rest[1..]))
 }
 
-fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Problem> {
+fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternProblem> {
     if let Some((class, rest)) = named(text)? {
         out.push_str(class);
         return Ok(rest);
@@ -36,6 +35,7 @@ fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Problem> {
         return Ok(rest);
     }
     let (low, rest) = character(text)?;
+    // A `-` before the end of the class stands for itself.
     let (high, rest) = match rest.strip_prefix('-') {
         Some(behind) if !behind.starts_with(']') && !behind.is_empty() => character(behind)?,
         _ => (low, rest),
@@ -43,6 +43,7 @@ fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Problem> {
     if high < low {
         return Err(format!("`{low}-{high}` is no range of characters").into());
     }
+    // Every character is written as a range of one, so that no two of them make a `&&` or a `--`.
     escape::push_literal(out, low);
     out.push('-');
     escape::push_literal(out, high);
@@ -51,7 +52,7 @@ fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Problem> {
 
 /// `[:alpha:]` and `[:^alpha:]`; the `regex` crate spells them alike. Without `:]` it is a
 /// character like others.
-fn named(text: &str) -> Result<Option<(&str, &str)>, Problem> {
+fn named(text: &str) -> Result<Option<(&str, &str)>, PatternProblem> {
     let Some(end) = text.strip_prefix("[:").and_then(|inside| inside.find(":]")) else {
         return Ok(None);
     };
@@ -68,7 +69,7 @@ const NAMES: &[&str] = &[
     "space", "upper", "word", "xdigit",
 ];
 
-fn character(text: &str) -> Result<(char, &str), Problem> {
+fn character(text: &str) -> Result<(char, &str), PatternProblem> {
     if text.starts_with('\\') {
         return escape::character(text);
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-type Problem = Box<str>;
+use super::repeat::PatternProblem;
 
 /// What an escape stands for.
 pub(super) enum Escape {
@@ -25,7 +25,7 @@ pub(super) fn push_literal(out: &mut String, c: char) {
 }
 
 /// The escape at the start of `text`, which is a backslash, and what follows it.
-pub(super) fn parse(text: &str) -> Result<(Escape, &str), Problem> {
+pub(super) fn parse(text: &str) -> Result<(Escape, &str), PatternProblem> {
     if let Some((class, rest)) = class(text)? {
         return Ok((Escape::Class(class), rest));
     }
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<(Escape, &str), Problem> {
 }
 
 /// `\d`, `\p{Greek}` and the like at the start of `text`; none when it starts with something else.
-pub(super) fn class(text: &str) -> Result<Option<(String, &str)>, Problem> {
+pub(super) fn class(text: &str) -> Result<Option<(String, &str)>, PatternProblem> {
     let mut chars = text.strip_prefix('\\').unwrap_or_default().chars();
     let class = match chars.next() {
         // "\d digits (≡ [0-9])", "\s whitespace (≡ [\t\n\f\r ])", "\w word characters (≡
@@ -59,14 +59,15 @@ pub(super) fn class(text: &str) -> Result<Option<(String, &str)>, Problem> {
 }
 
 /// The name behind `\p`: one letter, or several in braces; `^` turns it round once more.
-fn unicode(negated: bool, text: &str) -> Result<(String, &str), Problem> {
+fn unicode(negated: bool, text: &str) -> Result<(String, &str), PatternProblem> {
     let (name, rest) = match text.strip_prefix('{') {
         Some(braced) => braced.split_once('}').ok_or(r"a `\p{` is not closed")?,
         None => text.split_at(text.chars().next().map_or(0, char::len_utf8)),
     };
-    let (negated, name) = name
-        .strip_prefix('^')
-        .map_or((negated, name), |name| (!negated, name));
+    let (negated, name) = match name.strip_prefix('^') {
+        Some(name) => (!negated, name),
+        None => (negated, name),
+    };
     let sign = if negated { "^" } else { "" };
     let inside = match name {
         "Any" => r"\x{0}-\x{10FFFF}".to_owned(),
@@ -90,20 +91,24 @@ const CATEGORIES: &[&str] = &[
 /// RE2 knows the long names of scripts, in their own spelling: `Greek`, `Old_Italic`,
 /// `SignWriting`, `Nko`.
 fn is_script(name: &str) -> bool {
-    (name.len() > 2 || name == "Yi")
-        && name
-            .split('_')
-            .all(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
-        && name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+    if name.len() <= 2 && name != "Yi" {
+        return false;
+    }
+    for word in name.split('_') {
+        let is_capitalized = word.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
+        if !is_capitalized || !word.bytes().all(|b| b.is_ascii_alphabetic()) {
+            return false;
+        }
+    }
+    true
 }
 
 /// The one character that the escape at the start of `text` stands for, and what follows it.
-pub(super) fn character(text: &str) -> Result<(char, &str), Problem> {
+pub(super) fn character(text: &str) -> Result<(char, &str), PatternProblem> {
     let mut chars = text[1..].chars();
     let Some(c) = chars.next() else {
         return Err("a backslash at the end".into());
     };
-    let bad = || format!(r"`\{c}` is not RE2 syntax").into();
     let simple = match c {
         'n' => '\n',
         'r' => '\r',
@@ -111,12 +116,17 @@ pub(super) fn character(text: &str) -> Result<(char, &str), Problem> {
         'a' => '\x07',
         'f' => '\x0c',
         'v' => '\x0b',
-        '0'..='7' => return octal(&text[1..]).ok_or_else(bad),
-        'x' => return hexadecimal(chars.as_str()).ok_or_else(bad),
+        '0'..='7' => return octal(&text[1..]).ok_or_else(|| not_an_escape(c)),
+        'x' => return hexadecimal(chars.as_str()).ok_or_else(|| not_an_escape(c)),
+        // RE2 lets any punctuation be escaped, and no other letter: those are kept for later.
         c if c.is_ascii() && !c.is_ascii_alphanumeric() => c,
-        _ => return Err(bad()),
+        _ => return Err(not_an_escape(c)),
     };
     Ok((simple, chars.as_str()))
+}
+
+fn not_an_escape(c: char) -> PatternProblem {
+    format!(r"`\{c}` is not RE2 syntax").into()
 }
 
 /// Up to three digits. "Single non-zero digit is a backreference; not supported".
@@ -127,9 +137,10 @@ fn octal(text: &str) -> Option<(char, &str)> {
         .take_while(|b| (b'0'..=b'7').contains(b))
         .count();
     let is_backreference = digits == 1 && !text.starts_with('0');
-    let code = u32::from_str_radix(&text[..digits], 8)
-        .ok()
-        .filter(|_| !is_backreference)?;
+    if is_backreference {
+        return None;
+    }
+    let code = u32::from_str_radix(&text[..digits], 8).ok()?;
     Some((latin_1(code)?, &text[digits..]))
 }
 
@@ -139,14 +150,14 @@ fn hexadecimal(text: &str) -> Option<(char, &str)> {
         Some(braced) => braced.split_once('}')?,
         None => (text.get(..2)?, &text[2..]),
     };
-    let is_hexadecimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    let digits = digits.trim_start_matches('0');
-    let code = if digits.is_empty() {
-        0
-    } else {
-        u32::from_str_radix(digits, 16).ok()?
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    let code = match digits.trim_start_matches('0') {
+        "" => 0,
+        digits => u32::from_str_radix(digits, 16).ok()?,
     };
-    Some((latin_1(code).filter(|_| is_hexadecimal)?, rest))
+    Some((latin_1(code)?, rest))
 }
 
 /// A code beyond the largest character is an error, and that is 255.

@@ -1,20 +1,21 @@
 //! What RE2 lets a repeat stand behind, and how often it may repeat.
 
-type Problem = Box<str>;
+/// What RE2 says against a pattern, in words.
+pub(super) type PatternProblem = Box<str>;
 
 /// "RE2 … rejects repetition counts above 1000", and products of nested ones.
 const MOST: u32 = 1000;
 
 /// One group while it is read.
 #[derive(Default)]
-pub(super) struct Level {
-    last: Last,
+pub(super) struct GroupLevel {
+    last: RepeatTarget,
     heaviest: u32,
 }
 
 /// What a repeat that comes next would apply to.
 #[derive(Clone, Copy, Default)]
-enum Last {
+enum RepeatTarget {
     #[default]
     Nothing,
     /// With the product of the repeats inside it.
@@ -23,17 +24,17 @@ enum Last {
     Flags,
 }
 
-impl Level {
+impl GroupLevel {
     pub(super) fn alternative(&mut self) {
-        self.last = Last::Nothing;
+        self.last = RepeatTarget::Nothing;
     }
 
     pub(super) fn flags(&mut self) {
-        self.last = Last::Flags;
+        self.last = RepeatTarget::Flags;
     }
 
     pub(super) fn atom(&mut self, weight: u32) {
-        self.last = Last::Atom(weight);
+        self.last = RepeatTarget::Atom(weight);
         self.heaviest = self.heaviest.max(weight);
     }
 
@@ -43,18 +44,18 @@ impl Level {
     }
 
     /// `*`, `+` and `?`.
-    pub(super) fn repeat_simply(&mut self) -> Result<u32, Problem> {
-        match std::mem::replace(&mut self.last, Last::Repeat) {
-            Last::Atom(weight) => Ok(weight),
-            Last::Nothing => Err("a repeat has nothing to repeat".into()),
+    pub(super) fn repeat_simply(&mut self) -> Result<u32, PatternProblem> {
+        match std::mem::replace(&mut self.last, RepeatTarget::Repeat) {
+            RepeatTarget::Atom(weight) => Ok(weight),
+            RepeatTarget::Nothing => Err("a repeat has nothing to repeat".into()),
             // "In Perl it is not allowed to stack repetition operators".
-            Last::Repeat => Err("a repeat of a repeat".into()),
-            Last::Flags => Err("a repeat behind flags is not supported".into()),
+            RepeatTarget::Repeat => Err("a repeat of a repeat".into()),
+            RepeatTarget::Flags => Err("a repeat behind flags is not supported".into()),
         }
     }
 
     /// `{least,most}`, most being none for no limit.
-    pub(super) fn repeat(&mut self, least: u32, most: Option<u32>) -> Result<(), Problem> {
+    pub(super) fn repeat(&mut self, least: u32, most: Option<u32>) -> Result<(), PatternProblem> {
         let weight = self.repeat_simply()?;
         if most.is_some_and(|most| most < least) || most.unwrap_or(least) > MOST {
             return Err("a repeat's count is out of range".into());

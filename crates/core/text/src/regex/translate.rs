@@ -2,19 +2,17 @@
 
 use super::class;
 use super::escape::{self, Escape};
-use super::repeat::{self, Level};
-
-type Problem = Box<str>;
+use super::repeat::{self, GroupLevel, PatternProblem};
 
 /// The pattern for the `regex` crate, with the same meaning and the same numbering of groups.
 ///
 /// # Errors
 /// What RE2 would say against the pattern, or what cannot be expressed.
-pub(super) fn translate(pattern: &str) -> Result<String, Problem> {
-    let mut walk = Walk {
+pub(super) fn translate(pattern: &str) -> Result<String, PatternProblem> {
+    let mut walk = Translator {
         rest: pattern,
         out: String::new(),
-        levels: vec![Level::default()],
+        levels: vec![GroupLevel::default()],
     };
     while let Some(c) = walk.rest.chars().next() {
         walk.step(c)?;
@@ -25,57 +23,53 @@ pub(super) fn translate(pattern: &str) -> Result<String, Problem> {
     Ok(walk.out)
 }
 
-struct Walk<'p> {
+struct Translator<'p> {
     rest: &'p str,
     out: String,
     /// The groups that are open, the whole pattern first.
-    levels: Vec<Level>,
+    levels: Vec<GroupLevel>,
 }
 
-impl<'p> Walk<'p> {
-    fn step(&mut self, c: char) -> Result<(), Problem> {
+impl<'p> Translator<'p> {
+    fn step(&mut self, c: char) -> Result<(), PatternProblem> {
         match c {
-            '(' => self.open(),
-            ')' => self.close(),
+            '(' => self.open()?,
+            ')' => self.close()?,
+            '{' => self.brace()?,
+            '\\' => self.escape()?,
             '|' => {
                 self.skip(1);
                 self.level().alternative();
                 self.out.push('|');
-                Ok(())
             }
             '*' | '+' | '?' => {
                 self.skip(1);
                 self.level().repeat_simply()?;
                 self.out.push(c);
                 self.lazy();
-                Ok(())
             }
-            '{' => self.brace(),
             '[' => {
                 let (class, rest) = class::translate(self.rest)?;
                 self.rest = rest;
                 self.atom(&class);
-                Ok(())
             }
-            '\\' => self.escape(),
             '.' | '^' | '$' => {
                 self.skip(1);
                 self.atom(c.encode_utf8(&mut [0; 4]));
-                Ok(())
             }
             c => {
                 self.skip(c.len_utf8());
                 self.literal(c);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     fn skip(&mut self, bytes: usize) {
         self.rest = &self.rest[bytes..];
     }
 
-    fn level(&mut self) -> &mut Level {
+    fn level(&mut self) -> &mut GroupLevel {
         self.levels
             .last_mut()
             .expect("the whole pattern is a level that is never closed")
@@ -100,7 +94,7 @@ impl<'p> Walk<'p> {
     }
 
     /// "`{` not followed by a valid repeat is a literal", as in Perl.
-    fn brace(&mut self) -> Result<(), Problem> {
+    fn brace(&mut self) -> Result<(), PatternProblem> {
         let Some((least, most, rest)) = repeat::counts(self.rest) else {
             self.skip(1);
             self.literal('{');
@@ -114,10 +108,12 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    fn escape(&mut self) -> Result<(), Problem> {
+    fn escape(&mut self) -> Result<(), PatternProblem> {
         if let Some(quoted) = self.rest.strip_prefix(r"\Q") {
             let (text, rest) = quoted.split_once(r"\E").unwrap_or((quoted, ""));
-            text.chars().for_each(|c| self.literal(c));
+            for c in text.chars() {
+                self.literal(c);
+            }
             self.rest = rest;
             return Ok(());
         }
@@ -133,17 +129,17 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    fn open(&mut self) -> Result<(), Problem> {
+    fn open(&mut self) -> Result<(), PatternProblem> {
         let Some(inside) = self.rest.strip_prefix("(?") else {
             self.skip(1);
             self.group("(");
             return Ok(());
         };
-        if let Some(named) = inside
-            .strip_prefix("P<")
-            .or_else(|| inside.strip_prefix('<'))
-        {
-            return self.named_group(named);
+        // `(?P<name>…)` is Python's spelling, `(?<name>…)` the one of others; RE2 takes both.
+        for opening in ["P<", "<"] {
+            if let Some(named) = inside.strip_prefix(opening) {
+                return self.named_group(named);
+            }
         }
         let end = inside.find([':', ')']).ok_or("a group is not closed")?;
         let flags = flags(&inside[..end])?;
@@ -163,11 +159,11 @@ impl<'p> Walk<'p> {
 
     fn group(&mut self, opening: &str) {
         self.out.push_str(opening);
-        self.levels.push(Level::default());
+        self.levels.push(GroupLevel::default());
     }
 
     /// Groups are only ever referred to by number, so the name is checked and left out.
-    fn named_group(&mut self, named: &'p str) -> Result<(), Problem> {
+    fn named_group(&mut self, named: &'p str) -> Result<(), PatternProblem> {
         let (name, rest) = named
             .split_once('>')
             .ok_or("a group's name is not closed")?;
@@ -180,42 +176,47 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), Problem> {
+    fn close(&mut self) -> Result<(), PatternProblem> {
         self.skip(1);
-        let inner = self
-            .levels
-            .pop()
-            .filter(|_| !self.levels.is_empty())
-            .ok_or("an unexpected `)`")?;
+        // The first level is the pattern itself, which nothing closes.
+        if self.levels.len() < 2 {
+            return Err("an unexpected `)`".into());
+        }
+        let weight = self.level().heaviest();
+        self.levels.pop();
         self.out.push(')');
-        self.level().atom(inner.heaviest());
+        self.level().atom(weight);
         Ok(())
     }
 }
 
 /// The flags between `(?` and `:` or `)`, in the order the `regex` crate wants them: each once, `-`
 /// only before some.
-fn flags(text: &str) -> Result<String, Problem> {
-    let bad = || format!("`(?{text}` is not RE2 syntax").into();
-    let (mut on, mut off) = (String::new(), String::new());
+fn flags(text: &str) -> Result<String, PatternProblem> {
+    let mut on = String::new();
+    let mut off = String::new();
     let mut is_off = false;
     for c in text.chars() {
         match c {
+            // Of a flag that stands there twice the last one counts.
             'i' | 'm' | 's' | 'U' => {
                 on.retain(|f| f != c);
                 off.retain(|f| f != c);
                 if is_off { off.push(c) } else { on.push(c) }
             }
             '-' if !is_off => is_off = true,
-            _ => return Err(bad()),
+            _ => return Err(not_flags(text)),
         }
     }
     if is_off && text.ends_with('-') {
-        return Err(bad());
+        return Err(not_flags(text));
     }
-    Ok(if off.is_empty() {
-        on
-    } else {
-        format!("{on}-{off}")
-    })
+    if off.is_empty() {
+        return Ok(on);
+    }
+    Ok(format!("{on}-{off}"))
+}
+
+fn not_flags(text: &str) -> PatternProblem {
+    format!("`(?{text}` is not RE2 syntax").into()
 }

@@ -2,7 +2,7 @@
 //! recursion.
 
 /// Why bytes are not the DER they should be, without a full stop.
-pub(super) type Flaw = &'static str;
+pub(super) type DerFlaw = &'static str;
 
 pub(super) const BOOLEAN: u8 = 0x01;
 pub(super) const INTEGER: u8 = 0x02;
@@ -16,7 +16,7 @@ pub(super) const SET: u8 = 0x31;
 
 /// The elements that are still to be read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(super) struct DerReader<'a>(&'a [u8]);
 
 /// One element.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Element<'a> {
     pub(super) whole: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DerReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -37,10 +37,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The next element, whatever it is.
-    pub(super) fn any(&mut self) -> Result<Element<'a>, Flaw> {
+    pub(super) fn any(&mut self) -> Result<Element<'a>, DerFlaw> {
         let [tag, first, ..] = *self.0 else {
             return Err("cut short");
         };
+        // X.690, 8.1.2.4: such a tag goes on in the next bytes, and X.509 has none.
         if tag & 0x1f == 0x1f {
             return Err("a tag number above 30");
         }
@@ -59,12 +60,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The content of the next element, which must have that tag.
-    pub(super) fn expect(&mut self, tag: u8) -> Result<&'a [u8], Flaw> {
+    pub(super) fn expect(&mut self, tag: u8) -> Result<&'a [u8], DerFlaw> {
         self.optional(tag)?.ok_or("an element of another kind")
     }
 
     /// The content of the next element when it has that tag; otherwise nothing is read.
-    pub(super) fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, Flaw> {
+    pub(super) fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, DerFlaw> {
         match self.0.first() {
             Some(&t) if t == tag => Ok(Some(self.any()?.content)),
             Some(_) => Ok(None),
@@ -73,13 +74,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The elements inside the next element, which must have that tag.
-    pub(super) fn inside(&mut self, tag: u8) -> Result<Reader<'a>, Flaw> {
-        self.expect(tag).map(Reader)
+    pub(super) fn inside(&mut self, tag: u8) -> Result<DerReader<'a>, DerFlaw> {
+        self.expect(tag).map(DerReader)
     }
 }
 
 /// The sizes of header and content, given the first byte of the length and all bytes behind it.
-fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), Flaw> {
+fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), DerFlaw> {
     if first < 0x80 {
         return Ok((2, usize::from(first)));
     }
@@ -88,13 +89,14 @@ fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), Flaw> {
         return Err("an indefinite length");
     }
     // Four bytes are 4 GiB; no certificate comes near.
-    let bytes = behind
-        .get(..count)
-        .filter(|_| count <= 4)
-        .ok_or("a length out of range")?;
-    let length = bytes
-        .iter()
-        .fold(0usize, |sum, &b| sum << 8 | usize::from(b));
+    if count > 4 {
+        return Err("a length out of range");
+    }
+    let bytes = behind.get(..count).ok_or("a length out of range")?;
+    let mut length = 0usize;
+    for &byte in bytes {
+        length = length << 8 | usize::from(byte);
+    }
     // X.690, 10.1: "the length shall be encoded in the minimum number of octets".
     if bytes[0] == 0 || length < 0x80 {
         return Err("a length that is not in its shortest form");
@@ -103,7 +105,9 @@ fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), Flaw> {
 }
 
 /// An object identifier as dotted numbers.
-pub(super) fn dotted(content: &[u8]) -> Result<String, Flaw> {
+pub(super) fn dotted(content: &[u8]) -> Result<String, DerFlaw> {
+    // X.690, 8.19.2: each number is a series of bytes, seven bits a byte, and bit 8 is set in all
+    // of them but the last.
     let mut arcs = Vec::new();
     let mut arc = 0u64;
     let mut open = true;
@@ -136,9 +140,11 @@ pub(super) fn dotted(content: &[u8]) -> Result<String, Flaw> {
 
 /// Lower-case hex.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
-    bytes
-        .iter()
-        .flat_map(|b| [digit(b >> 4), digit(b & 15)])
-        .collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    out
 }

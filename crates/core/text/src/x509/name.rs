@@ -1,11 +1,11 @@
 //! Distinguished names as RFC 2253 writes them, with the type names Go uses.
 
-use super::der::{self, Element, Flaw, Reader};
+use super::der::{self, DerFlaw, DerReader, Element};
 
 /// `CN=web,O=shop`: the most specific part first, as in RFC 2253, section 2.1: "starting with the
 /// last element of the sequence and moving backwards toward the first".
-pub(super) fn name(rdns: Reader<'_>) -> Result<String, Flaw> {
-    let mut rdns = rdns;
+pub(super) fn name(reader: &mut DerReader<'_>) -> Result<String, DerFlaw> {
+    let mut rdns = reader.inside(der::SEQUENCE)?;
     let mut parts = Vec::new();
     while !rdns.is_empty() {
         parts.push(relative(rdns.inside(der::SET)?)?);
@@ -15,8 +15,7 @@ pub(super) fn name(rdns: Reader<'_>) -> Result<String, Flaw> {
 }
 
 /// One relative name; a multi-valued one is joined with `+`.
-fn relative(attributes: Reader<'_>) -> Result<String, Flaw> {
-    let mut attributes = attributes;
+fn relative(mut attributes: DerReader<'_>) -> Result<String, DerFlaw> {
     let mut parts = Vec::new();
     while !attributes.is_empty() {
         let mut attribute = attributes.inside(der::SEQUENCE)?;
@@ -58,25 +57,38 @@ fn text(value: Element<'_>) -> Option<String> {
         // UTF8String
         0x0c => String::from_utf8(bytes.to_vec()).ok(),
         // NumericString, PrintableString, IA5String, VisibleString
-        0x12 | 0x13 | 0x16 | 0x1a => bytes
-            .is_ascii()
-            .then(|| bytes.iter().copied().map(char::from).collect()),
+        0x12 | 0x13 | 0x16 | 0x1a if bytes.is_ascii() => Some(latin_1(bytes)),
         // TeletexString, which everyone writes and reads as Latin-1
-        0x14 => Some(bytes.iter().copied().map(char::from).collect()),
+        0x14 => Some(latin_1(bytes)),
         // UniversalString
-        0x1c if bytes.len().is_multiple_of(4) => bytes
-            .chunks_exact(4)
-            .map(|c| char::from_u32(u32::from_be_bytes([c[0], c[1], c[2], c[3]])))
-            .collect(),
+        0x1c => utf_32(bytes),
         // BMPString
-        0x1e if bytes.len().is_multiple_of(2) => {
-            let units = bytes
-                .chunks_exact(2)
-                .map(|c| u16::from_be_bytes([c[0], c[1]]));
-            char::decode_utf16(units).collect::<Result<_, _>>().ok()
-        }
+        0x1e => utf_16(bytes),
         _ => None,
     }
+}
+
+fn latin_1(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
+}
+
+fn utf_32(bytes: &[u8]) -> Option<String> {
+    let (units, []) = bytes.as_chunks::<4>() else {
+        return None;
+    };
+    let mut text = String::new();
+    for unit in units {
+        text.push(char::from_u32(u32::from_be_bytes(*unit))?);
+    }
+    Some(text)
+}
+
+fn utf_16(bytes: &[u8]) -> Option<String> {
+    let (units, []) = bytes.as_chunks::<2>() else {
+        return None;
+    };
+    let units: Vec<u16> = units.iter().map(|unit| u16::from_be_bytes(*unit)).collect();
+    String::from_utf16(&units).ok()
 }
 
 /// RFC 2253, 2.4: "a space or `#` character occurring at the beginning of the string, a space
@@ -100,15 +112,14 @@ fn escaped(text: &str) -> String {
 
 /// Printable ASCII as it is, every other byte as `\` and two hex digits.
 pub(super) fn printable(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len()), |mut out, &b| {
-            match b {
-                b' '..=b'~' => out.push(char::from(b)),
-                _ => push_hex(&mut out, &[b]),
-            }
-            out
-        })
+    let mut out = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        match byte {
+            b' '..=b'~' => out.push(char::from(byte)),
+            _ => push_hex(&mut out, &[byte]),
+        }
+    }
+    out
 }
 
 fn push_hex(out: &mut String, bytes: &[u8]) {

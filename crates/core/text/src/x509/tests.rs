@@ -26,7 +26,7 @@ fn a_root_of_rsa_is_read_as_openssl_reads_it() {
         not_after: at("2036-11-12T08:13:04Z"),
         is_ca: true,
         sans: Vec::new(),
-        key: Key {
+        key: PublicKey {
             algorithm: "RSA".to_owned(),
             curve: None,
             bits: Some(2048),
@@ -179,7 +179,7 @@ fn a_block_that_is_no_certificate_says_why() {
 }
 
 /// A name of one attribute of that type, DER written by hand.
-fn common_name(tag: u8, value: &[u8]) -> Result<String, Flaw> {
+fn common_name(tag: u8, value: &[u8]) -> Result<String, DerFlaw> {
     let wrap = |tag: u8, inside: Vec<u8>| {
         [
             vec![tag, u8::try_from(inside.len()).expect("short")],
@@ -188,7 +188,8 @@ fn common_name(tag: u8, value: &[u8]) -> Result<String, Flaw> {
         .concat()
     };
     let attribute = [vec![6, 3, 0x55, 4, 3], wrap(tag, value.to_vec())].concat();
-    name::name(Reader::new(&wrap(der::SET, wrap(der::SEQUENCE, attribute))))
+    let set = wrap(der::SET, wrap(der::SEQUENCE, attribute));
+    name::name(&mut DerReader::new(&wrap(der::SEQUENCE, set)))
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::tree::{Node, Value};
 #[derive(Debug, Default)]
 pub(super) struct Anchors {
     /// By the parser's number for the anchor. A value is put in once it is whole.
-    values: Vec<Option<Anchored>>,
+    values: Vec<Option<AnchorValue>>,
     /// How much has been copied, here and for aliases. Both count, or anchors inside anchors would
     /// multiply the document.
     copied: usize,
@@ -15,7 +15,7 @@ pub(super) struct Anchors {
 }
 
 #[derive(Clone, Debug)]
-struct Anchored {
+struct AnchorValue {
     /// None when it was too large to keep.
     value: Option<Value>,
     size: usize,
@@ -36,7 +36,7 @@ impl Anchors {
             self.values.resize(anchor + 1, None);
         }
         let value = (size <= left).then(|| node.value.clone());
-        self.values[anchor] = Some(Anchored { value, size, depth });
+        self.values[anchor] = Some(AnchorValue { value, size, depth });
     }
 
     /// A copy of what an anchor stands for, to be put where `room` more levels may follow.
@@ -49,26 +49,26 @@ impl Anchors {
         room: usize,
         limit: usize,
     ) -> Result<Value, Option<String>> {
-        match self.values.get(anchor) {
-            Some(Some(Anchored { depth, .. })) if *depth > room => {
-                Err(Some("nested too deep".to_owned()))
-            }
-            Some(Some(Anchored {
-                value: Some(value),
-                size,
-                ..
-            })) if *size <= limit - self.copied => {
-                self.copied += size;
-                Ok(value.clone())
-            }
-            Some(Some(_)) => {
-                let first = !std::mem::replace(&mut self.refused, true);
-                Err(first.then(|| format!("aliases repeat more than {limit} values")))
-            }
-            _ => Err(Some(
+        // An anchor is kept when its value is whole, so a missing one is still being read.
+        let Some(Some(anchored)) = self.values.get(anchor) else {
+            return Err(Some(
                 "the alias stands inside the value of its own anchor".to_owned(),
-            )),
+            ));
+        };
+        if anchored.depth > room {
+            return Err(Some("nested too deep".to_owned()));
         }
+        if let Some(value) = &anchored.value
+            && anchored.size <= limit - self.copied
+        {
+            self.copied += anchored.size;
+            return Ok(value.clone());
+        }
+        if self.refused {
+            return Err(None);
+        }
+        self.refused = true;
+        Err(Some(format!("aliases repeat more than {limit} values")))
     }
 }
 
@@ -87,21 +87,22 @@ fn measure(node: &Node, size: &mut usize, most: usize) -> usize {
             *size += text.len() / TEXT;
             0
         }
-        Value::Array(items) => items
-            .iter()
-            .map(|item| 1 + measure(item, size, most))
-            .max()
-            .unwrap_or(0),
+        Value::Array(items) => {
+            let mut deepest = 0;
+            for item in items {
+                deepest = deepest.max(1 + measure(item, size, most));
+            }
+            deepest
+        }
         Value::Object(members) => {
-            *size += members
-                .iter()
-                .map(|member| member.key.len() / TEXT)
-                .sum::<usize>();
-            members
-                .iter()
-                .map(|member| 1 + measure(&member.value, size, most))
-                .max()
-                .unwrap_or(0)
+            for member in members {
+                *size += member.key.len() / TEXT;
+            }
+            let mut deepest = 0;
+            for member in members {
+                deepest = deepest.max(1 + measure(&member.value, size, most));
+            }
+            deepest
         }
     }
 }

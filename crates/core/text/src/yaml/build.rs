@@ -8,23 +8,23 @@ use granit_parser::{
 };
 
 use super::anchors::Anchors;
-use super::members::{Lines, Members};
-use super::split::Part;
-use super::{Loaded, gap, scalar};
-use crate::json::Fault;
+use super::members::{LineNumbers, MappingMembers};
+use super::split::StreamPart;
+use super::{YamlStream, gap, scalar};
+use crate::json::TextFault;
 use crate::name::Name;
 use crate::tree::{MAX_DEPTH, Member, Node, Value};
 
 /// How much one document may hold, so that a small text cannot fill the memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct YamlLimits {
     /// Values written in the document.
     pub(super) written: usize,
     /// Values that aliases repeat; a long text counts for several.
     pub(super) copied: usize,
 }
 
-impl Default for Limits {
+impl Default for YamlLimits {
     fn default() -> Self {
         // A list of everything in a large cluster has some hundred thousand values for each 10 MB.
         // Nobody repeats values by the thousand; go-yaml gives up at 400,000.
@@ -35,19 +35,20 @@ impl Default for Limits {
     }
 }
 
-pub(super) struct Builder<'a> {
-    part: &'a Part<'a>,
-    limits: Limits,
-    lines: Lines<'a>,
-    loaded: Loaded,
-    document: Document,
+/// Takes the parser's events one by one and keeps what is open.
+pub(super) struct EventReader<'a> {
+    part: &'a StreamPart<'a>,
+    limits: YamlLimits,
+    lines: LineNumbers<'a>,
+    loaded: YamlStream,
+    document: OpenDocument,
 }
 
 /// The document being read.
 #[derive(Default)]
-struct Document {
+struct OpenDocument {
     /// Its open collections, outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     root: Option<Node>,
     anchors: Anchors,
     /// How many values it holds so far.
@@ -56,46 +57,48 @@ struct Document {
     reached: usize,
 }
 
-struct Open {
+struct OpenCollection {
     start: usize,
     /// Where its last child ends.
     end: usize,
     anchor: usize,
-    inside: Inside,
+    inside: Collection,
 }
 
-enum Inside {
+enum Collection {
     Sequence(Vec<Node>),
-    Mapping(Members, Option<Key>),
+    Mapping(MappingMembers, Option<PendingKey>),
 }
 
-enum Key {
+enum PendingKey {
     Name(Name, Range<usize>),
     Merge(Range<usize>),
 }
 
-impl<'a> Builder<'a> {
-    pub(super) fn new(part: &'a Part<'a>, limits: Limits) -> Self {
+impl<'a> EventReader<'a> {
+    pub(super) fn new(part: &'a StreamPart<'a>, limits: YamlLimits) -> Self {
         Self {
             part,
             limits,
-            lines: Lines::new(part),
-            loaded: Loaded::default(),
-            document: Document::default(),
+            lines: LineNumbers::new(part),
+            loaded: YamlStream::default(),
+            document: OpenDocument::default(),
         }
     }
 
-    pub(super) fn run(mut self) -> Loaded {
+    pub(super) fn run(mut self) -> YamlStream {
         let mut options = Options::default();
         options.set_emit_comments(false);
         options.emit_unresolved_aliases = true;
         for next in Parser::new_from_str_with_options(self.part.as_str(), options) {
             let step = match next {
                 Ok((event, span)) => {
-                    self.take(event, self.absolute(span.byte_range().unwrap_or_default()))
+                    let span = self.absolute(span.byte_range().unwrap_or_default());
+                    self.take(event, span)
                 }
                 Err(error) => Err(self.syntax(&error)),
             };
+            // Behind a syntax error nothing can be trusted; what was whole before it stays.
             if let Err(fault) = step {
                 self.loaded.problems.push(fault);
                 break;
@@ -105,10 +108,11 @@ impl<'a> Builder<'a> {
     }
 
     fn absolute(&self, span: Range<usize>) -> Range<usize> {
-        self.part.range().start + span.start..self.part.range().start + span.end
+        let base = self.part.range().start;
+        base + span.start..base + span.end
     }
 
-    fn syntax(&self, error: &ScanError) -> Fault {
+    fn syntax(&self, error: &ScanError) -> TextFault {
         let what = match error.kind() {
             ErrorKind::TabNotAllowed
             | ErrorKind::TabInBlockIndentation
@@ -117,17 +121,17 @@ impl<'a> Builder<'a> {
             kind => kind.to_string(),
         };
         let at = self.part.range().start + error.marker().byte_offset().unwrap_or_default();
-        Fault::new(at.min(self.part.range().end), what)
+        TextFault::new(at.min(self.part.range().end), what)
     }
 
     /// Takes one event.
     ///
     /// # Errors
     /// When the document has to be given up.
-    fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), Fault> {
+    fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), TextFault> {
         let mut end = span.end;
         match event {
-            Event::DocumentStart(..) => self.document = Document::default(),
+            Event::DocumentStart(..) => self.document = OpenDocument::default(),
             Event::DocumentEnd => self.end_document(),
             Event::Scalar(text, style, anchor, tag) => {
                 self.count(&span)?;
@@ -137,14 +141,14 @@ impl<'a> Builder<'a> {
                 self.count(&span)?;
                 let start = self.sequence_start(style, span.start);
                 end -= span.start - start;
-                self.open(start, anchor, Inside::Sequence(Vec::new()));
+                self.open(start, anchor, Collection::Sequence(Vec::new()));
             }
             Event::MappingStart(_, anchor, _) => {
                 self.count(&span)?;
                 self.open(
                     span.start,
                     anchor,
-                    Inside::Mapping(Members::default(), None),
+                    Collection::Mapping(MappingMembers::default(), None),
                 );
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
@@ -169,29 +173,32 @@ impl<'a> Builder<'a> {
     }
 
     fn problem(&mut self, at: usize, what: impl Into<String>) {
-        self.loaded.problems.push(Fault::new(at, what));
+        self.loaded.problems.push(TextFault::new(at, what));
     }
 
-    fn count(&mut self, span: &Range<usize>) -> Result<(), Fault> {
+    fn count(&mut self, span: &Range<usize>) -> Result<(), TextFault> {
         self.document.written += 1;
         if self.document.written > self.limits.written {
-            return Err(Fault::new(
+            return Err(TextFault::new(
                 span.start,
                 format!("more than {} values in one document", self.limits.written),
             ));
         }
         if self.document.open.len() > MAX_DEPTH {
-            return Err(Fault::new(span.start, "nested too deep"));
+            return Err(TextFault::new(span.start, "nested too deep"));
         }
         Ok(())
     }
 
     fn end_document(&mut self) {
+        let Some(root) = self.document.root.take() else {
+            return;
+        };
         // The parser gives an empty document a null that stands nowhere.
-        let is_empty = |root: &Node| root.value == Value::Null && root.span.is_empty();
-        self.loaded
-            .documents
-            .extend(self.document.root.take().filter(|root| !is_empty(root)));
+        if root.value == Value::Null && root.span.is_empty() {
+            return;
+        }
+        self.loaded.documents.push(root);
     }
 
     fn scalar(
@@ -202,9 +209,9 @@ impl<'a> Builder<'a> {
         tag: Option<&Tag>,
         mut span: Range<usize>,
     ) {
-        let is_key = matches!(self.inside(), Some(Inside::Mapping(_, None)));
+        let is_key = matches!(self.inside(), Some(Collection::Mapping(_, None)));
         if is_key && scalar::is_merge(&text, style, tag) {
-            self.set_key(Key::Merge(span));
+            self.set_key(PendingKey::Merge(span));
             return;
         }
         match style {
@@ -233,22 +240,22 @@ impl<'a> Builder<'a> {
         self.complete(node);
     }
 
-    fn inside(&self) -> Option<&Inside> {
+    fn inside(&self) -> Option<&Collection> {
         self.document.open.last().map(|open| &open.inside)
     }
 
     fn alias(&mut self, id: usize, span: Range<usize>) {
         let room = MAX_DEPTH - self.document.open.len();
-        let value = self
-            .document
-            .anchors
-            .copy(id, room, self.limits.copied)
-            .unwrap_or_else(|refusal| {
-                self.loaded
-                    .problems
-                    .extend(refusal.map(|what| Fault::new(span.start, what)));
+        let copy = self.document.anchors.copy(id, room, self.limits.copied);
+        let value = match copy {
+            Ok(value) => value,
+            Err(refusal) => {
+                if let Some(what) = refusal {
+                    self.problem(span.start, what);
+                }
                 Value::Null
-            });
+            }
+        };
         self.complete(Node {
             value,
             span: span.into(),
@@ -259,11 +266,11 @@ impl<'a> Builder<'a> {
     /// missing line break, go-yaml does not.
     fn lacks_line_break(&self, span: &Range<usize>) -> bool {
         let text = self.part.text();
-        span.end == text.len()
-            && text
-                .rsplit('\n')
-                .next()
-                .is_some_and(|line| !line.trim_ascii_start().is_empty())
+        if span.end != text.len() {
+            return false;
+        }
+        let last_line = text.rsplit('\n').next().unwrap_or_default();
+        !last_line.trim_ascii_start().is_empty()
     }
 
     /// The parser's span of a block scalar starts at its content and ends before the next token;
@@ -279,11 +286,14 @@ impl<'a> Builder<'a> {
     fn empty_scalar(&self, span: Range<usize>) -> Range<usize> {
         let text = self.part.text();
         let at = match self.inside() {
-            Some(Inside::Mapping(_, Some(Key::Name(_, key) | Key::Merge(key)))) => {
-                gap::behind_colon(text, key.end)
+            Some(Collection::Mapping(
+                _,
+                Some(PendingKey::Name(_, key) | PendingKey::Merge(key)),
+            )) => gap::behind_colon(text, key.end),
+            Some(Collection::Sequence(_)) => {
+                gap::find(text, self.document.reached, span.start, *b"--")
+                    .map_or(span.start, |dash| dash + 1)
             }
-            Some(Inside::Sequence(_)) => gap::find(text, self.document.reached, span.start, *b"--")
-                .map_or(span.start, |dash| dash + 1),
             _ => span.start,
         };
         at..at
@@ -293,15 +303,15 @@ impl<'a> Builder<'a> {
     /// at the `-`.
     fn sequence_start(&self, style: StructureStyle, start: usize) -> usize {
         match self.inside() {
-            Some(Inside::Mapping(..)) if style == StructureStyle::Block => {
+            Some(Collection::Mapping(..)) if style == StructureStyle::Block => {
                 gap::find(self.part.text(), self.document.reached, start, *b"--").unwrap_or(start)
             }
             _ => start,
         }
     }
 
-    fn open(&mut self, start: usize, anchor: usize, inside: Inside) {
-        self.document.open.push(Open {
+    fn open(&mut self, start: usize, anchor: usize, inside: Collection) {
+        self.document.open.push(OpenCollection {
             start,
             end: start,
             anchor,
@@ -310,7 +320,7 @@ impl<'a> Builder<'a> {
     }
 
     fn close(&mut self, span: Range<usize>) {
-        let Some(Open {
+        let Some(OpenCollection {
             start,
             end,
             anchor,
@@ -320,8 +330,8 @@ impl<'a> Builder<'a> {
             return;
         };
         let value = match inside {
-            Inside::Sequence(items) => Value::Array(items.into()),
-            Inside::Mapping(members, _) => {
+            Collection::Sequence(items) => Value::Array(items.into()),
+            Collection::Mapping(members, _) => {
                 Value::Object(members.finish(&mut self.lines, &mut self.loaded.problems))
             }
         };
@@ -346,15 +356,15 @@ impl<'a> Builder<'a> {
         };
         open.end = node.span.end();
         match &mut open.inside {
-            Inside::Sequence(items) => items.push(node),
-            Inside::Mapping(members, key) => match key.take() {
+            Collection::Sequence(items) => items.push(node),
+            Collection::Mapping(members, key) => match key.take() {
                 None => self.name(node),
-                Some(Key::Name(key, key_span)) => members.push(Member {
+                Some(PendingKey::Name(key, key_span)) => members.push(Member {
                     key,
                     key_span: key_span.into(),
                     value: node,
                 }),
-                Some(Key::Merge(_)) => {
+                Some(PendingKey::Merge(_)) => {
                     let at = node.span.start();
                     if !members.merge(node) {
                         self.problem(at, "`<<` needs a mapping or a list of mappings");
@@ -364,9 +374,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn set_key(&mut self, new: Key) {
-        if let Some(Open {
-            inside: Inside::Mapping(_, key),
+    fn set_key(&mut self, new: PendingKey) {
+        if let Some(OpenCollection {
+            inside: Collection::Mapping(_, key),
             ..
         }) = self.document.open.last_mut()
         {
@@ -380,15 +390,13 @@ impl<'a> Builder<'a> {
         if value == Value::Null {
             self.problem(span.start(), "null cannot be a key");
         }
-        let name = if let Some(name) = scalar::key(value) {
-            Name::from(name)
-        } else {
-            self.loaded.problems.push(Fault::new(
-                span.start(),
-                "a mapping or a list cannot be a key",
-            ));
-            self.part.text()[span.range()].into()
+        let name = match scalar::key(value) {
+            Some(name) => Name::from(name),
+            None => {
+                self.problem(span.start(), "a mapping or a list cannot be a key");
+                self.part.text()[span.range()].into()
+            }
         };
-        self.set_key(Key::Name(name, span.range()));
+        self.set_key(PendingKey::Name(name, span.range()));
     }
 }

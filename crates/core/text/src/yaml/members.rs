@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::split::Part;
-use crate::json::Fault;
+use super::split::StreamPart;
+use crate::json::TextFault;
 use crate::tree::{Member, Node, Span, Value, edit};
 
 /// The members of a mapping while it is read.
 #[derive(Debug, Default)]
-pub(super) struct Members {
+pub(super) struct MappingMembers {
     all: Vec<Member>,
     /// Which of them a merge key brought.
     merged: Vec<Range<usize>>,
 }
 
-impl Members {
+impl MappingMembers {
     /// Members of which none was merged.
     pub(super) fn of(all: Vec<Member>) -> Self {
         Self {
@@ -54,8 +54,8 @@ impl Members {
     /// a merge key that stands behind the key it replaces; only keys written twice are a problem.
     pub(super) fn finish(
         mut self,
-        lines: &mut Lines<'_>,
-        problems: &mut Vec<Fault>,
+        lines: &mut LineNumbers<'_>,
+        problems: &mut Vec<TextFault>,
     ) -> Box<[Member]> {
         let Self { all, merged } = &mut self;
         last_wins(all, merged, lines, problems);
@@ -68,14 +68,16 @@ impl Members {
 pub(super) fn settle(
     node: &mut Node,
     base: usize,
-    lines: &mut Lines<'_>,
-    problems: &mut Vec<Fault>,
+    lines: &mut LineNumbers<'_>,
+    problems: &mut Vec<TextFault>,
 ) {
     shift(&mut node.span, base);
     match &mut node.value {
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| settle(item, base, lines, problems)),
+        Value::Array(items) => {
+            for item in items {
+                settle(item, base, lines, problems);
+            }
+        }
         Value::Object(members) => {
             for member in &mut *members {
                 shift(&mut member.key_span, base);
@@ -94,8 +96,8 @@ fn shift(span: &mut Span, by: usize) {
 fn last_wins(
     members: &mut Vec<Member>,
     merged: &[Range<usize>],
-    lines: &mut Lines<'_>,
-    problems: &mut Vec<Fault>,
+    lines: &mut LineNumbers<'_>,
+    problems: &mut Vec<TextFault>,
 ) {
     if !any_repeated(members) {
         return;
@@ -107,29 +109,36 @@ fn last_wins(
         if let Some(before) = last.insert(&member.key, index) {
             keep[before] = false;
         }
-        let range = merged.get(merged.partition_point(|range| range.end <= index));
-        if range.is_some_and(|range| range.contains(&index)) {
+        // To be overridden is what merged members are for.
+        if is_merged(merged, index) {
             continue;
         }
         let first = *written.entry(&member.key).or_insert(index);
         if first != index {
             let line = lines.of(members[first].key_span.start());
             let what = format!("duplicate key `{}`, first on line {line}", member.key);
-            problems.push(Fault::new(member.key_span.start(), what));
+            problems.push(TextFault::new(member.key_span.start(), what));
         }
     }
     let mut keep = keep.into_iter();
     members.retain(|_| keep.next().unwrap_or(true));
 }
 
+fn is_merged(merged: &[Range<usize>], index: usize) -> bool {
+    let at = merged.partition_point(|range| range.end <= index);
+    merged.get(at).is_some_and(|range| range.contains(&index))
+}
+
 fn any_repeated(members: &[Member]) -> bool {
     /// Below this many members comparing each with each is quicker than sorting.
     const FEW: usize = 16;
     if members.len() <= FEW {
-        return members
-            .iter()
-            .enumerate()
-            .any(|(i, m)| members[..i].iter().any(|before| before.key == m.key));
+        for (i, member) in members.iter().enumerate() {
+            if members[..i].iter().any(|before| before.key == member.key) {
+                return true;
+            }
+        }
+        return false;
     }
     let mut keys: Vec<&str> = members.iter().map(|m| &*m.key).collect();
     keys.sort_unstable();
@@ -138,19 +147,22 @@ fn any_repeated(members: &[Member]) -> bool {
 
 /// Line numbers for messages; counted once, and only when one is wanted.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
-    part: &'a Part<'a>,
+pub(super) struct LineNumbers<'a> {
+    part: &'a StreamPart<'a>,
     breaks: Option<Vec<usize>>,
 }
 
-impl<'a> Lines<'a> {
-    pub(super) fn new(part: &'a Part<'a>) -> Self {
+impl<'a> LineNumbers<'a> {
+    pub(super) fn new(part: &'a StreamPart<'a>) -> Self {
         Self { part, breaks: None }
     }
 
     fn of(&mut self, at: usize) -> usize {
-        let all = || memchr::memchr_iter(b'\n', self.part.as_str().as_bytes()).collect();
-        let breaks = self.breaks.get_or_insert_with(all);
-        self.part.line() + breaks.partition_point(|newline| self.part.range().start + newline < at)
+        let text = self.part.as_str().as_bytes();
+        let breaks = self
+            .breaks
+            .get_or_insert_with(|| memchr::memchr_iter(b'\n', text).collect());
+        let at = at.saturating_sub(self.part.range().start);
+        self.part.line() + breaks.partition_point(|newline| *newline < at)
     }
 }

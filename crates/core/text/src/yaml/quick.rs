@@ -14,16 +14,20 @@ use std::ops::Range;
 
 use granit_parser::ScalarStyle;
 
-use super::members::{Lines, Members};
+use super::members::{LineNumbers, MappingMembers};
 use super::scalars::Scalars;
-use super::split::{Part, behind_marker};
-use super::{Limits, Loaded, scalar};
-use crate::json::Fault;
+use super::split::{StreamPart, behind_marker};
+use super::{YamlLimits, YamlStream, scalar};
+use crate::json::TextFault;
 use crate::name::Name;
 use crate::tree::{MAX_DEPTH, Member, Node, Span, Value};
 
 /// Reads a part; none when it takes a real parser to do so.
-pub(super) fn read(part: &Part<'_>, limits: Limits, scalars: &mut Scalars) -> Option<Loaded> {
+pub(super) fn read(
+    part: &StreamPart<'_>,
+    limits: YamlLimits,
+    scalars: &mut Scalars,
+) -> Option<YamlStream> {
     // No tabs and no carriage returns; and none of the bytes that lead to characters YAML forbids,
     // beside others: C1 controls start with C2, the byte order mark and the last two code points
     // with EF.
@@ -33,14 +37,14 @@ pub(super) fn read(part: &Part<'_>, limits: Limits, scalars: &mut Scalars) -> Op
     }
     let start = part.range().end - behind_marker(part.as_str()).len();
     let bytes = &part.text().as_bytes()[..part.range().end];
-    let mut reader = Reader {
+    let mut reader = QuickReader {
         text: part.text(),
         bytes,
         at: start,
         indent: 0,
         depth: 0,
         left: limits.written,
-        lines: Lines::new(part),
+        lines: LineNumbers::new(part),
         scalars,
         items: Vec::new(),
         members: Vec::new(),
@@ -52,7 +56,7 @@ pub(super) fn read(part: &Part<'_>, limits: Limits, scalars: &mut Scalars) -> Op
         reader.next_line(start);
     }
     let root = reader.collection()?;
-    (reader.at == bytes.len()).then(|| Loaded {
+    (reader.at == bytes.len()).then(|| YamlStream {
         documents: vec![root],
         problems: reader.problems,
     })
@@ -61,7 +65,7 @@ pub(super) fn read(part: &Part<'_>, limits: Limits, scalars: &mut Scalars) -> Op
 /// Longer keys are no keys without a `?`: the limit is 1024 characters.
 const LONGEST_KEY: usize = 1000;
 
-struct Reader<'a> {
+struct QuickReader<'a> {
     text: &'a str,
     /// The text up to the end of the part.
     bytes: &'a [u8],
@@ -73,16 +77,16 @@ struct Reader<'a> {
     depth: usize,
     /// How many values the document may still hold.
     left: usize,
-    lines: Lines<'a>,
+    lines: LineNumbers<'a>,
     scalars: &'a mut Scalars,
     /// The items and members of the collections that are open: each takes its own off the end when
     /// it closes.
     items: Vec<Node>,
     members: Vec<Member>,
-    problems: Vec<Fault>,
+    problems: Vec<TextFault>,
 }
 
-impl Reader<'_> {
+impl QuickReader<'_> {
     /// Moves to the next line with content, starting with the line at `from`.
     fn next_line(&mut self, from: usize) {
         let mut line = from;
@@ -194,7 +198,7 @@ impl Reader<'_> {
 
     /// The members since `first`, each name once.
     fn close(&mut self, first: usize) -> Box<[Member]> {
-        Members::of(self.members.drain(first..).collect())
+        MappingMembers::of(self.members.drain(first..).collect())
             .finish(&mut self.lines, &mut self.problems)
     }
 
@@ -279,7 +283,7 @@ impl Reader<'_> {
         }
         let (value, problem) = scalar::value(Cow::Borrowed(text), ScalarStyle::Plain, None);
         match problem {
-            Some(what) => self.problems.push(Fault::new(span.start, what)),
+            Some(what) => self.problems.push(TextFault::new(span.start, what)),
             None => self.scalars.keep(text, &value),
         }
         Some(value)

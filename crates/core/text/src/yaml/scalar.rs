@@ -37,11 +37,14 @@ pub(super) fn value(
 
 /// Whether a key is the `<<` that merges other mappings into its own.
 pub(super) fn is_merge(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
-    // To go-yaml a lone `!` makes any scalar a string, but a `<<` no less a merge key.
-    let meant = |tag: &Tag| {
-        tag.parts() == ("", "!") || tag.suffix_in_namespace(YAML).as_deref() == Some("merge")
+    if text != "<<" {
+        return false;
+    }
+    let Some(tag) = tag else {
+        return style == ScalarStyle::Plain;
     };
-    text == "<<" && tag.map_or(style == ScalarStyle::Plain, meant)
+    // To go-yaml a lone `!` makes any scalar a string, but a `<<` no less a merge key.
+    tag.parts() == ("", "!") || tag.suffix_in_namespace(YAML).as_deref() == Some("merge")
 }
 
 /// The name a value has as a key; none when it is a list or a mapping, which cannot be one.
@@ -57,9 +60,9 @@ pub(super) fn key(value: Value) -> Option<Arc<str>> {
 
 fn plain(text: Cow<'_, str>) -> (Value, Option<String>) {
     match resolve(&text) {
-        Resolved::Text => (Value::String(text.into()), None),
-        Resolved::Value(value) => (value, None),
-        Resolved::NotFinite => {
+        Resolution::Text => (Value::String(text.into()), None),
+        Resolution::Value(value) => (value, None),
+        Resolution::NotFinite => {
             let problem = format!("`{text}` cannot be written as JSON");
             (Value::String(text.into()), Some(problem))
         }
@@ -94,7 +97,7 @@ fn binary(text: Cow<'_, str>) -> (Value, Option<String>) {
     }
 }
 
-enum Resolved {
+enum Resolution {
     Text,
     Value(Value),
     /// Infinite or not a number: go-yaml reads it, but JSON has no such thing.
@@ -102,19 +105,19 @@ enum Resolved {
 }
 
 /// Timestamps need no case of their own: go-yaml recognises them and then keeps their text.
-fn resolve(text: &str) -> Resolved {
+fn resolve(text: &str) -> Resolution {
     match text.as_bytes().first() {
-        None => Resolved::Value(Value::Null),
+        None => Resolution::Value(Value::Null),
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => {
             word(text)
         }
         Some(b'0'..=b'9' | b'+' | b'-' | b'.') => number(text),
-        Some(_) => Resolved::Text,
+        Some(_) => Resolution::Text,
     }
 }
 
-fn word(text: &str) -> Resolved {
-    Resolved::Value(match text {
+fn word(text: &str) -> Resolution {
+    Resolution::Value(match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
             Value::Bool(true)
         }
@@ -122,27 +125,37 @@ fn word(text: &str) -> Resolved {
             Value::Bool(false)
         }
         "~" | "null" | "Null" | "NULL" => Value::Null,
-        _ => return Resolved::Text,
+        _ => return Resolution::Text,
     })
 }
 
-fn number(text: &str) -> Resolved {
+fn number(text: &str) -> Resolution {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
-        return Resolved::NotFinite;
+        return Resolution::NotFinite;
     }
     // go-yaml drops underscores wherever they stand, but leaves `.5_0` to Go, which wants digits on
     // both sides.
-    let between_digits = |w: &[u8]| w[1] != b'_' || w[0].is_ascii_digit() && w[2].is_ascii_digit();
-    if text.starts_with('.')
-        && (text.ends_with('_') || !text.as_bytes().windows(3).all(between_digits))
-    {
-        return Resolved::Text;
+    if text.starts_with('.') && !has_underscores_between_digits(text) {
+        return Resolution::Text;
     }
     let digits = without_underscores(text);
-    integer(&digits)
-        .or_else(|| float(&digits))
-        .map_or(Resolved::Text, |n| Resolved::Value(Value::Number(n)))
+    match integer(&digits).or_else(|| float(&digits)) {
+        Some(number) => Resolution::Value(Value::Number(number)),
+        None => Resolution::Text,
+    }
+}
+
+fn has_underscores_between_digits(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    for (at, _) in text.match_indices('_') {
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+        let behind = bytes.get(at + 1);
+        if !before.is_some_and(u8::is_ascii_digit) || !behind.is_some_and(u8::is_ascii_digit) {
+            return false;
+        }
+    }
+    true
 }
 
 /// What Go's `strconv.ParseInt` and `ParseUint` with base 0 accept: a sign, `0x`, `0o`, `0b`, and
@@ -164,15 +177,20 @@ fn integer(text: &str) -> Option<Arc<str>> {
         return None;
     }
     let value = u64::from_str_radix(digits, radix).ok()?;
-    match sign {
-        "" if radix == 10 => Some(text.into()),
-        "" => Some(value.to_string().into()),
-        // With a sign it has to fit a signed integer; go-yaml tries a float for what does not.
-        "-" if value > 0 => (value <= i64::MIN.unsigned_abs()).then(|| format!("-{value}").into()),
-        _ => i64::try_from(value)
-            .ok()
-            .map(|value| value.to_string().into()),
+    // With a sign it has to fit a signed integer; go-yaml tries a float for what does not.
+    let most = match sign {
+        "" => u64::MAX,
+        "+" => i64::MAX.unsigned_abs(),
+        _ => i64::MIN.unsigned_abs(),
+    };
+    if value > most {
+        return None;
     }
+    Some(match sign {
+        "" if radix == 10 => text.into(),
+        "-" if value > 0 => format!("-{value}").into(),
+        _ => value.to_string().into(),
+    })
 }
 
 /// go-yaml's `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`, in the notation of JSON.
@@ -185,17 +203,23 @@ fn float(text: &str) -> Option<Arc<str>> {
     let mantissa_end = unsigned.find(['e', 'E']).unwrap_or(unsigned.len());
     let (mantissa, exponent) = unsigned.split_at(mantissa_end);
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all_digits = |digits: &str| digits.bytes().all(|b| b.is_ascii_digit());
-    if !all_digits(whole) || !all_digits(fraction) || whole.len() + fraction.len() == 0 {
+    if !is_digits(whole) || !is_digits(fraction) || whole.len() + fraction.len() == 0 {
         return None;
     }
     // Rust's own parser sees to the exponent, and to numbers that are out of range: Go calls those
     // strings.
-    text.parse::<f64>().ok().filter(|value| value.is_finite())?;
+    if !text.parse::<f64>().ok()?.is_finite() {
+        return None;
+    }
+    // JSON wants a digit before the point, and no zeros before others.
     let whole = whole.trim_start_matches('0');
     let whole = if whole.is_empty() { "0" } else { whole };
     let point = if fraction.is_empty() { "" } else { "." };
     Some(format!("{minus}{whole}{point}{fraction}{exponent}").into())
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn without_underscores(text: &str) -> Cow<'_, str> {
@@ -215,14 +239,17 @@ fn number_key(text: Arc<str>) -> Arc<str> {
     let Ok(value) = text.parse::<f32>() else {
         return text;
     };
+    // Single precision overflows where the value itself did not.
+    if value.is_infinite() {
+        return if value > 0.0 { ".inf" } else { "-.inf" }.into();
+    }
     let scientific = format!("{value:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else {
-        return if value > 0.0 {
-            ".inf".into()
-        } else {
-            "-.inf".into()
-        };
+        return text;
     };
+    // Go's `strconv`: "%e is used if the exponent from the conversion is less than -4 or greater
+    // than or equal to the precision. if precision was the shortest possible, use precision 6 for
+    // this decision".
     match exponent.parse::<i32>() {
         Ok(-4..6) => value.to_string().into(),
         Ok(exponent) if exponent < 0 => format!("{digits}e-{:02}", -exponent).into(),

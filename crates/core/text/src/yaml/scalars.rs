@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::name::Names;
+use crate::name::{Names, fnv_1a};
 use crate::tree::Value;
 
 /// What plain scalars mean, by their text. A text has one place here and takes it from the one
@@ -31,6 +31,7 @@ impl Scalars {
         if self.values.is_empty() {
             self.values.resize(PLACES, None);
         }
+        // A string's text is kept once, as the value and as what it is found by.
         let known = if let Value::String(text) = value {
             Arc::clone(text)
         } else {
@@ -40,10 +41,7 @@ impl Scalars {
     }
 }
 
-/// FNV-1a, from which the upper bits are taken.
+/// Twelve of the upper bits of the hash: 4096 places.
 fn place(text: &str) -> usize {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    usize::try_from(hash >> 52).unwrap_or_default()
+    usize::try_from(fnv_1a(text) >> 52).unwrap_or_default()
 }

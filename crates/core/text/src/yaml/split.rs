@@ -7,15 +7,17 @@
 
 use std::ops::Range;
 
+use crate::json;
+
 /// A stretch of a text that holds one document, with the directives in front of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part<'a> {
+pub struct StreamPart<'a> {
     text: &'a str,
     range: Range<usize>,
     line: usize,
 }
 
-impl<'a> Part<'a> {
+impl<'a> StreamPart<'a> {
     /// Its bytes in the text.
     pub fn range(&self) -> Range<usize> {
         self.range.clone()
@@ -39,43 +41,44 @@ impl<'a> Part<'a> {
 
 /// Cuts a text into its documents. Each part can be loaded on its own, so on several threads at
 /// once; stretches with nothing but comments are left out.
-pub fn split(text: &str) -> Vec<Part<'_>> {
-    let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
+pub fn split(text: &str) -> Vec<StreamPart<'_>> {
+    let bom = json::behind_bom(text);
     let mut parts = Vec::new();
-    let (mut start, mut line, mut seen) = (bom, 1, Seen::Nothing);
+    let (mut start, mut line, mut seen) = (bom, 1, PartContent::Nothing);
     let (mut at, mut at_line) = (bom, 1);
     while at < text.len() {
         let end = memchr::memchr(b'\n', &text.as_bytes()[at..])
             .map_or(text.len(), |newline| at + newline + 1);
         let here = &text.as_bytes()[at..end];
         if is_marker(here, *b"---") {
-            if seen == Seen::Content {
-                parts.push(Part {
+            // A part that has only directives so far goes on: they are the next document's.
+            if seen == PartContent::Content {
+                parts.push(StreamPart {
                     text,
                     range: start..at,
                     line,
                 });
             }
-            if seen != Seen::Directive {
+            if seen != PartContent::Directive {
                 (start, line) = (at, at_line);
             }
-            seen = Seen::Content;
+            seen = PartContent::Content;
         } else if is_marker(here, *b"...") {
-            if seen != Seen::Nothing {
-                parts.push(Part {
+            if seen != PartContent::Nothing {
+                parts.push(StreamPart {
                     text,
                     range: start..end,
                     line,
                 });
             }
-            (start, line, seen) = (end, at_line + 1, Seen::Nothing);
-        } else if seen != Seen::Content {
-            seen = seen.max(Seen::on(here));
+            (start, line, seen) = (end, at_line + 1, PartContent::Nothing);
+        } else if seen != PartContent::Content {
+            seen = seen.max(PartContent::on(here));
         }
         (at, at_line) = (end, at_line + 1);
     }
-    if seen != Seen::Nothing {
-        parts.push(Part {
+    if seen != PartContent::Nothing {
+        parts.push(StreamPart {
             text,
             range: start..text.len(),
             line,
@@ -95,7 +98,7 @@ pub(super) fn behind_marker(part: &str) -> &str {
 
 /// What the open part holds so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Seen {
+enum PartContent {
     /// Blank lines and comments.
     Nothing,
     /// `%YAML` and the like, which belong to the document behind the next `---`.
@@ -103,7 +106,7 @@ enum Seen {
     Content,
 }
 
-impl Seen {
+impl PartContent {
     fn on(line: &[u8]) -> Self {
         match line.iter().find(|b| !b.is_ascii_whitespace()) {
             None | Some(b'#') => Self::Nothing,

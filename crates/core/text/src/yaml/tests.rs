@@ -33,7 +33,7 @@ fn documents(text: &str) -> Vec<String> {
 
 /// The one document of a text without problems.
 fn sound(text: &str) -> Node {
-    let Loaded {
+    let YamlStream {
         mut documents,
         problems,
     } = load(text);
@@ -98,7 +98,7 @@ fn documents_without_content_give_nothing() {
         "\u{feff}",
         "...\n...\n",
     ] {
-        assert_eq!(load(text), Loaded::default(), "{text:?}");
+        assert_eq!(load(text), YamlStream::default(), "{text:?}");
     }
     assert_eq!(
         documents("# Source: a.yaml\n---\n# Source: b.yaml\na: 1\n---\n# end\n"),
@@ -122,7 +122,7 @@ fn a_broken_document_is_a_problem_and_the_others_are_loaded() {
         "b: {{ x }",
     ] {
         let text = format!("a: é\n---\n{broken}\n---\nc: 3\n...\nd: 4\n");
-        let Loaded {
+        let YamlStream {
             documents,
             problems,
         } = load(&text);
@@ -288,7 +288,11 @@ fn json_is_read_the_same_with_and_without_a_yaml_parser() {
         let whole = format!("x: é\n---\n{text}\n");
         let part = &split(&whole)[1];
         let quick = part.json().expect("the document is JSON");
-        assert_eq!(quick, Builder::new(part, Limits::default()).run(), "{text}");
+        assert_eq!(
+            quick,
+            EventReader::new(part, YamlLimits::default()).run(),
+            "{text}"
+        );
         let value: serde_json::Value = serde_json::from_str(text).expect("the document is JSON");
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&json(&quick.documents[0])).ok(),

@@ -1,6 +1,6 @@
 //! What a comparison looks at.
 
-use meshladder_capture::snapshot::{Need, ProxyRef, Shape, Snapshot};
+use meshladder_capture::snapshot::{Need, Part, ProxyRef, Shape, Snapshot};
 use meshladder_collect::live::{Choice, ProxyWish, Purpose, Session};
 use meshladder_judge::diff::pair_revisions;
 use meshladder_judge::fleet::Fleet;
@@ -54,7 +54,7 @@ pub(in crate::cmd) fn dumps(
     if which != Which::WithIstiods {
         // A pod is found by its name: nothing need be listed.
         wish.needs
-            .retain(|need| !is_pods && *need != Need::of_path("istiod/"));
+            .retain(|need| !is_pods && *need != Need::Part(Part::Istiod));
     } else if is_pods {
         wish.needs = Purpose::ProxyStatus.needs();
         wish.only = Some(wish.istio_namespace.clone());
@@ -82,7 +82,7 @@ pub(in crate::cmd) fn dumps(
 pub(in crate::cmd) fn revisions(global: &Global, names: (&str, &str)) -> Result<Snapshot, Failure> {
     let mut session = connect(global)?;
     let mut wish = wish(global, Purpose::Diff, None);
-    wish.needs.remove(&Need::of_path("istiod/"));
+    wish.needs.remove(&Need::Part(Part::Istiod));
     let snapshot = session.objects(&wish)?;
     let mesh = Mesh::build(&snapshot);
     let pairs =
@@ -126,7 +126,7 @@ fn view(
 ) -> Result<Snapshot, Failure> {
     let fleet = Fleet::of_istiods(&snapshot);
     let mut why = snapshot
-        .coverage(&Need::of_path("istiod/"))
+        .coverage(&Need::Part(Part::Istiod))
         .why()
         .map(str::to_owned);
     if why.is_none() && fleet.istiods.is_empty() {

@@ -1,5 +1,6 @@
 //! What the exporter looks at, round after round.
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Need, Snapshot};
 use meshladder_collect::live::{Purpose, is_named};
 
@@ -15,7 +16,7 @@ pub(in crate::cmd) fn monitor(global: &Global, reading: &Reading) -> Result<Snap
     let snapshot = session.objects(&wish(global, Purpose::Monitor, Some(logs)))?;
     let snapshot = unless_interrupted(&session, snapshot)?;
     // Without pods there is nobody to tell anything of, and the last round knew more.
-    let pods = Need::of_path("k8s/pods.json");
+    let pods = Need::Objects(Kind::Pod);
     if let (false, Some(why)) = (
         snapshot.ids().any(|id| Need::of_path(id.split().1) == pods),
         snapshot.coverage(&pods).why(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meshladder_capture::istiod::scopes::{self, Defaults, Scope};
+use meshladder_capture::istiod::scopes::{self, DefaultScopes, LogScope};
 use meshladder_capture::snapshot::ProxyRef;
 use meshladder_output::tables::log_level::{Off, audit, audit_json};
 
@@ -100,19 +100,19 @@ fn tell(
     Ok(())
 }
 
-type Missed = Vec<(ProxyRef, Result<Vec<(Scope, String)>, String>)>;
+type Missed = Vec<(ProxyRef, Result<Vec<(LogScope, String)>, String>)>;
 
 /// Of each istiod the scopes that are not at their default, with it.
 fn scopes(found: &Found, istiods: &[ProxyRef]) -> Missed {
     let mut defaults = BTreeMap::new();
     each_pod(&found.snapshot, |pod, node| {
         if istiods.contains(&pod) {
-            defaults.insert(pod, Defaults::of_pod(node));
+            defaults.insert(pod, DefaultScopes::of_pod(node));
         }
     });
     let missed = |pod: &ProxyRef, text: String| {
         let all = scopes::read(&text).map_err(|_| "ControlZ did not list scopes".to_owned())?;
-        let default = |scope: &Scope| {
+        let default = |scope: &LogScope| {
             defaults
                 .get(pod)
                 .map_or("info", |defaults| defaults.of(&scope.name))

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use meshladder_capture::envoy::logging::Defaults;
+use meshladder_capture::Kind;
+use meshladder_capture::envoy::logging::DefaultLevels;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, Need, ProxyRef, Snapshot};
 use meshladder_collect::live::{Choice, Purpose, Session};
@@ -20,12 +21,12 @@ pub(in crate::cmd) struct Found {
     pub(in crate::cmd) session: Session,
     pub(in crate::cmd) snapshot: Snapshot,
     pub(in crate::cmd) pods: Vec<ProxyRef>,
-    defaults: BTreeMap<ProxyRef, Defaults>,
+    defaults: BTreeMap<ProxyRef, DefaultLevels>,
 }
 
 impl Found {
     /// The levels that a pod's proxy starts with.
-    pub(in crate::cmd) fn defaults(&self, pod: &ProxyRef) -> Defaults {
+    pub(in crate::cmd) fn defaults(&self, pod: &ProxyRef) -> DefaultLevels {
         self.defaults.get(pod).cloned().unwrap_or_default()
     }
 }
@@ -42,7 +43,7 @@ pub(in crate::cmd) fn find(
         .namespace
         .clone()
         .unwrap_or_else(|| session.namespace().to_owned());
-    let pods = Need::of_path("k8s/pods.json");
+    let pods = Need::Objects(Kind::Pod);
     let more = if whole || texts.is_empty() {
         vec![pods]
     } else {
@@ -63,7 +64,7 @@ pub(in crate::cmd) fn find(
             Choice::Sample(usize::MAX, Some(namespace.clone()))
         };
         pods = session.chosen(&choice);
-        if let Some(why) = snapshot.coverage(&Need::of_path("k8s/pods.json")).why() {
+        if let Some(why) = snapshot.coverage(&Need::Objects(Kind::Pod)).why() {
             out::warn(&format!("not all pods could be listed: {why}"));
         }
     }
@@ -132,17 +133,17 @@ pub(in crate::cmd) fn running(
         return Ok(pods);
     }
     let failure = Failure::new(UNREADABLE, format!("no running proxy for {target}"));
-    Err(match snapshot.coverage(&Need::of_path("k8s/pods.json")) {
+    Err(match snapshot.coverage(&Need::Objects(Kind::Pod)) {
         Coverage::Denied(why) | Coverage::Partial(why) if !target.is_pod() => failure.hint(why),
         _ => failure,
     })
 }
 
 /// What each pod's proxy starts with.
-fn defaults(snapshot: &Snapshot) -> BTreeMap<ProxyRef, Defaults> {
+fn defaults(snapshot: &Snapshot) -> BTreeMap<ProxyRef, DefaultLevels> {
     let mut all = BTreeMap::new();
     each_pod(snapshot, |pod, node| {
-        drop(all.insert(pod, Defaults::of_pod(node)))
+        drop(all.insert(pod, DefaultLevels::of_pod(node)))
     });
     all
 }

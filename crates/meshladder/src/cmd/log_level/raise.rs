@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use meshladder_capture::envoy::logging::Wanted;
+use meshladder_capture::envoy::logging::LevelRequest;
 use meshladder_collect::live::{End, Ending, Happening, Raise, Why};
 
 use super::pods::{self, Found};
@@ -20,7 +20,7 @@ const FAILED: u8 = 1;
 /// So many lines may wait to be printed.
 const WAITING: usize = 1 << 14;
 
-pub(super) fn run(global: &Global, args: &LogLevel, wanted: &Wanted) -> Outcome {
+pub(super) fn run(global: &Global, args: &LogLevel, wanted: &LevelRequest) -> Outcome {
     if args.targets.is_empty() && !args.yes {
         let message = "--level without a target is for every proxy of the namespace";
         return Err(Failure::new(USAGE, message)
@@ -51,7 +51,7 @@ pub(super) fn run(global: &Global, args: &LogLevel, wanted: &Wanted) -> Outcome 
 }
 
 /// What is dear needs a yes; what is more than needed gets a word.
-fn ask_first(found: &Found, args: &LogLevel, wanted: &Wanted) -> Result<(), Failure> {
+fn ask_first(found: &Found, args: &LogLevel, wanted: &LevelRequest) -> Result<(), Failure> {
     let count = found.pods.len();
     let names: Vec<String> = found.pods.iter().map(ToString::to_string).collect();
     let names = names.join(", ");

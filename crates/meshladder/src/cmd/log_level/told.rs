@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use meshladder_capture::envoy::logging::{Change, Level, Levels, Style, queries};
+use meshladder_capture::envoy::logging::{
+    ComponentLevel, LevelChange, LogLevels, QueryStyle, queries,
+};
 use meshladder_capture::snapshot::ProxyRef;
 use meshladder_collect::live::{Cost, End, Ending, Why};
 
@@ -12,10 +14,12 @@ use crate::args::log_level::LogLevel;
 use crate::out;
 
 /// `rbac warning → debug, jwt warning → debug`
-pub(super) fn steps(change: &Change) -> String {
+pub(super) fn steps(change: &LevelChange) -> String {
     /// So many are told one by one.
     const TOLD: usize = 8;
-    let one = |(name, (from, to)): (&String, &(Level, Level))| format!("{name} {from} → {to}");
+    let one = |(name, (from, to)): (&String, &(ComponentLevel, ComponentLevel))| {
+        format!("{name} {from} → {to}")
+    };
     let told: Vec<String> = change.steps.iter().take(TOLD).map(one).collect();
     match change.steps.len().saturating_sub(TOLD) {
         0 => told.join(", "),
@@ -23,7 +27,7 @@ pub(super) fn steps(change: &Change) -> String {
     }
 }
 
-pub(super) fn set(pod: &ProxyRef, change: &Change, cost: &Cost, time: Duration) -> String {
+pub(super) fn set(pod: &ProxyRef, change: &LevelChange, cost: &Cost, time: Duration) -> String {
     let rate = cost.before.map_or("an unknown amount".to_owned(), bytes);
     let cpu = match &cost.cpu_before {
         Some(Ok(millis)) => format!("{millis:.0} millicores"),
@@ -101,8 +105,8 @@ fn commands(
     global: &Global,
     args: &LogLevel,
     ending: &Ending,
-    levels: &BTreeMap<String, Level>,
-    style: Style,
+    levels: &BTreeMap<String, ComponentLevel>,
+    style: QueryStyle,
 ) -> Vec<String> {
     let ProxyRef { namespace, pod, .. } = &ending.pod;
     let mut flags = String::new();
@@ -116,7 +120,7 @@ fn commands(
         15000 => String::new(),
         port => format!(" --proxy-admin-port {port}"),
     };
-    let told = Levels(levels.clone()).told();
+    let told = LogLevels(levels.clone()).told();
     let ours = format!("meshladder log-level {pod}.{namespace} --restore {told}{port}{flags}");
     let agent = |query: String| {
         format!(

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Shape};
 use meshladder_collect::{Log, Options, Source};
 use meshladder_judge::ladder::Scope;
@@ -105,7 +106,7 @@ pub(super) fn writers(inputs: &[Input], behind: &Behind) -> Vec<Option<(String, 
         };
         let mut parts = id.split().1.split('/').skip(1);
         let (namespace, pod) = (parts.next()?, parts.next()?);
-        let own = || ObjectRef::new("Pod", namespace, pod);
+        let own = || ObjectRef::of(Kind::Pod, namespace, pod);
         let workload = behind
             .mesh
             .pod(namespace, pod)
@@ -162,7 +163,7 @@ fn of_target(global: &Global, word: &str, behind: &Behind) -> Result<Vec<Input>,
     )? {
         Scope::Workload { pods, .. } => pods
             .iter()
-            .filter(|pod| pod.kind == "Pod")
+            .filter(|pod| pod.is(Kind::Pod))
             .flat_map(|pod| logs_of(&pod.namespace, &pod.name))
             .collect(),
         _ => Vec::new(),

@@ -1,11 +1,12 @@
 //! Logs of running pods: their ends, or as they are written.
 
+use meshladder_capture::Kind;
 use std::io::Write;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use meshladder_capture::envoy::dump::Section;
-use meshladder_capture::snapshot::{DocId, Need, ProxyRef, Shape, Snapshot};
+use meshladder_capture::snapshot::{DocId, Need, Part, ProxyRef, Shape, Snapshot};
 use meshladder_collect::live::{Choice, Logs as Wish, ProxyWish, Purpose, Session};
 use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
 use meshladder_mesh::Mesh;
@@ -42,7 +43,7 @@ pub(super) fn find(global: &Global, args: &Logs) -> Result<(Live, Snapshot), Fai
     let snapshot = if args.why {
         session.objects(&live::wish(global, Purpose::Why, None))?
     } else {
-        let more = ["k8s/pods.json", "k8s/configmaps.json"].map(Need::of_path);
+        let more = [Kind::Pod, Kind::ConfigMap].map(Need::Objects);
         pods::read(&mut session, global, &args.what, &namespace, &more)?
     };
     let (mut all, mut firsts) = (Vec::new(), Vec::new());
@@ -67,7 +68,7 @@ impl Live {
     /// The ends of the logs, put into the Snapshot.
     pub(super) fn read(&mut self, snapshot: Snapshot, args: &Logs) -> Result<Snapshot, Failure> {
         let snapshot = self.session.logs(snapshot, &self.pods, &wish(args))?;
-        if let Some(why) = snapshot.coverage(&Need::of_path("logs/")).why() {
+        if let Some(why) = snapshot.coverage(&Need::Part(Part::Logs)).why() {
             out::warn(why);
         }
         Ok(snapshot)

@@ -6,9 +6,9 @@ use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{Document, Shape};
 use meshladder_output::tables::{bootstrap, cluster, eds, listener, route, secret};
 use meshladder_output::yaml;
-use meshladder_text::json::{Fault, Kind, Raw, escape};
+use meshladder_text::json::{Raw, TextFault, ValueKind};
 use meshladder_text::time::Time;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 use super::{ending, index};
 use crate::args::Global;
@@ -64,7 +64,7 @@ fn yaml_all(out: &mut impl Write, document: &Document) -> Result<(), Failure> {
         members.sort_by(|a, b| a.0.cmp(&b.0));
         for (place, (key, value)) in members.iter().enumerate() {
             let start = if place == 0 { "- " } else { "  " };
-            if value.kind() == Kind::Array && value.elements().next().is_some() {
+            if value.kind() == ValueKind::Array && value.elements().next().is_some() {
                 let name = if key.starts_with('@') {
                     format!("'{key}'")
                 } else {
@@ -78,11 +78,8 @@ fn yaml_all(out: &mut impl Write, document: &Document) -> Result<(), Failure> {
                     indented(out, "  ", "  ", &item)?;
                 }
             } else {
-                let object = format!("{{{}:{}}}", escape(key), value.text());
-                let node = Raw::of(&object)
-                    .and_then(Node::from_json)
-                    .map_err(|f| damaged(document, *value, &f))?;
-                indented(out, start, "  ", &yaml::text(&node))?;
+                let object = Value::object([(key, &tree(*value, document)?)]);
+                indented(out, start, "  ", &yaml::text(&object.into()))?;
             }
         }
     }
@@ -93,12 +90,12 @@ fn tree(value: Raw<'_>, document: &Document) -> Result<Node, Failure> {
     Node::from_json(value).map_err(|fault| damaged(document, value, &fault))
 }
 
-fn damaged(document: &Document, value: Raw<'_>, fault: &Fault) -> Failure {
+fn damaged(document: &Document, value: Raw<'_>, fault: &TextFault) -> Failure {
     let what = format!("a part that cannot be shown as YAML: {}", fault.what);
     Failure::new(
         UNREADABLE,
         document
-            .problem(&Fault {
+            .problem(&TextFault {
                 at: value.offset(),
                 what,
             })

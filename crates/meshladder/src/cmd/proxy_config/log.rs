@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use meshladder_capture::envoy::logging::{Level, Levels, Wanted};
+use meshladder_capture::envoy::logging::{ComponentLevel, LevelRequest, LogLevels};
 use meshladder_capture::snapshot::{ProxyRef, Shape};
 use meshladder_mesh::selector;
 
@@ -47,7 +47,7 @@ fn told(proxy: &ProxyRef, text: &str) -> String {
 fn on_cluster(global: &Global, from: &From, case: &Case<'_>) -> Outcome {
     let wanted = case
         .level
-        .map(Wanted::parse)
+        .map(LevelRequest::parse)
         .transpose()
         .map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
     let found = find(global, from, case)?;
@@ -58,7 +58,7 @@ fn on_cluster(global: &Global, from: &From, case: &Case<'_>) -> Outcome {
             .set_levels(&found.pods, port, &|_, levels| wanted.on(levels)),
         (None, true) => found
             .session
-            .set_levels(&found.pods, port, &|pod, levels: &Levels| {
+            .set_levels(&found.pods, port, &|pod, levels: &LogLevels| {
                 wanted_for_all(found.defaults(pod).level).on(levels)
             }),
         (None, false) => found.session.levels(&found.pods, port),
@@ -83,10 +83,10 @@ fn on_cluster(global: &Global, from: &From, case: &Case<'_>) -> Outcome {
     Ok(code)
 }
 
-fn wanted_for_all(level: Level) -> Wanted {
-    Wanted {
+fn wanted_for_all(level: ComponentLevel) -> LevelRequest {
+    LevelRequest {
         all: Some(level),
-        ..Wanted::default()
+        ..LevelRequest::default()
     }
 }
 

@@ -3,13 +3,13 @@
 use std::fmt::Display;
 use std::io::{self, BufWriter, Stdout, Write};
 
-use meshladder_capture::envoy::clusters::{Clusters, Host};
+use meshladder_capture::envoy::clusters::{ClusterStatuses, HostStatus};
 use meshladder_capture::envoy::dump::Resource;
 use meshladder_capture::snapshot::Document;
 use meshladder_output::json::{self, Style};
 use meshladder_output::tables::{Table, endpoint};
 use meshladder_output::yaml;
-use meshladder_text::json::{Fault, Raw};
+use meshladder_text::json::{Raw, TextFault};
 use meshladder_text::tree::Node;
 
 use crate::args::proxy_config::Output;
@@ -60,8 +60,8 @@ impl<'d> Printer<'d> {
     /// The hosts as a table, or the whole status of every cluster that has one of them.
     pub(super) fn statuses(
         &mut self,
-        clusters: &Clusters<'_>,
-        hosts: &[&Host<'_>],
+        clusters: &ClusterStatuses<'_>,
+        hosts: &[&HostStatus<'_>],
     ) -> Result<(), Failure> {
         let mut places: Vec<_> = hosts.iter().map(|host| host.status).collect();
         places.sort_unstable();
@@ -136,7 +136,7 @@ impl<'d> Printer<'d> {
             Failure::new(
                 UNREADABLE,
                 self.document
-                    .problem(&Fault {
+                    .problem(&TextFault {
                         at: value.offset(),
                         what,
                     })

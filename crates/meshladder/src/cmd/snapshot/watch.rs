@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Need, Shape, Snapshot};
 use meshladder_capture::{access_log, flags};
 use meshladder_collect::live::{ProxyWish, Purpose, Wish};
@@ -80,7 +81,7 @@ fn look(
 /// The logs of the proxies that would be read, and nothing else of them.
 fn glance(global: &Global, args: &Args, since: Duration) -> Result<Option<Snapshot>, Failure> {
     let mut session = live::connect_only(global)?;
-    let needs = [Need::of_path("k8s/pods.json")].into();
+    let needs = [Need::Objects(Kind::Pod)].into();
     let snapshot = session.objects(&Wish {
         needs,
         ..live::wish(global, Purpose::Snapshot, None)

@@ -2,7 +2,7 @@
 
 use meshladder_sim::request::Claims;
 use meshladder_sim::walk::{Call, Caller, Principal, Scheme, Url};
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 /// A request, and what the line calls it.
 pub(super) struct Line<'l> {
@@ -19,7 +19,7 @@ pub(super) fn read<'l>(
     mut caller: impl FnMut(&str) -> Result<Caller, String>,
 ) -> Result<Line<'l>, String> {
     let raw = Raw::of(text).map_err(|fault| fault.what)?;
-    if raw.kind() != Kind::Object {
+    if raw.kind() != ValueKind::Object {
         return Err("not a JSON object".to_owned());
     }
     let mut line = Line {
@@ -31,7 +31,7 @@ pub(super) fn read<'l>(
     for (key, value) in members.by_ref() {
         let call = &mut line.call;
         match &*key {
-            "id" if value.kind() == Kind::String || value.number().is_some() => {
+            "id" if value.kind() == ValueKind::String || value.number().is_some() => {
                 line.id = Some(value.text())
             }
             "id" => return Err("`id` is not a string or a number".to_owned()),
@@ -99,13 +99,13 @@ fn headers(value: Raw<'_>, headers: &mut Vec<(String, String)>) -> Result<(), St
 
 /// The members of an object; a list stands for several of one name.
 fn pairs(key: &str, value: Raw<'_>) -> Result<Vec<(String, String)>, String> {
-    if value.kind() != Kind::Object {
+    if value.kind() != ValueKind::Object {
         return Err(format!("`{key}` is not an object"));
     }
     let mut pairs = Vec::new();
     for (name, value) in value.members() {
         match value.kind() {
-            Kind::Array => {
+            ValueKind::Array => {
                 for value in value.elements() {
                     pairs.push((name.to_string(), string(&name, value)?));
                 }

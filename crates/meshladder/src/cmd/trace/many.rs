@@ -9,9 +9,8 @@ use std::time::Instant;
 
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::Mesh;
-use meshladder_output::trace::{to_compact_json, write_line};
+use meshladder_output::trace::{to_compact_json, to_error_line, to_line};
 use meshladder_sim::walk::{Call, Caller, Detail, Documents, Walk};
-use meshladder_text::json::escape_into;
 
 use super::line::{self, Line};
 use super::{UNDECIDED, code};
@@ -122,9 +121,7 @@ impl Many<'_> {
             if let Err(why) = self.one(number, text, &mut caller) {
                 self.counts.unreadable += 1;
                 out::warn(&format!("{name}:{number}: {why}"));
-                let _ = write!(self.out, "{{\"line\":{number},\"error\":");
-                escape_into(&mut self.out, &why);
-                self.out.push('}');
+                self.out = to_error_line(number, &why);
             }
             self.out.push('\n');
             out.write_all(self.out.as_bytes())?;
@@ -150,16 +147,10 @@ impl Many<'_> {
         self.counts
             .add(trace.outcome.kind.word(), code(trace.outcome.kind));
         if self.is_verbose {
-            self.out
-                .push_str(&to_compact_json(&trace, &call.to_json(), self.snapshot));
+            self.out = to_compact_json(&trace, &call, self.snapshot);
             return Ok(());
         }
-        let _ = write!(self.out, "{{\"line\":{number},");
-        if let Some(id) = id {
-            let _ = write!(self.out, "\"id\":{id},");
-        }
-        write_line(&mut self.out, &trace);
-        self.out.push('}');
+        self.out = to_line(number, id, &trace);
         Ok(())
     }
 }

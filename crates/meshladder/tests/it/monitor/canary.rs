@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::server::{Prometheus, Series};
-use crate::support::{Run, meshladder, shared};
+use crate::expect::root;
+use crate::support::{Run, meshladder};
 
 fn version(service: &str, reporter: &str, version: &str, per_minute: f64) -> Series {
     let labels = format!(
@@ -158,8 +159,7 @@ fn what_is_missing_is_asked_for() {
 /// The capture has a canary that gets nothing, and the reason in it.
 #[test]
 fn nothing_to_a_version_leads_into_why() {
-    let Some(shared) = shared() else { return };
-    let capture = shared.join("meshes/canary-gets-no-traffic-np-blocks-15012/bundle.tar.gz");
+    let capture = root().join("crates/meshladder/demo/canary-gets-no-traffic.tar.zst");
     let prometheus = Prometheus::with(&[version("catalog", "source", "v1", 100.0)]);
     let told = canary(
         &prometheus.url,

@@ -12,7 +12,8 @@ use super::server::Prometheus;
 use super::{program, run};
 use crate::expect::root;
 use crate::fake::{Fake, Fault, State, Trouble};
-use crate::support::{meshladder, shared};
+use crate::meshes::capture;
+use crate::support::meshladder;
 
 /// A running exporter.
 struct Exporter {
@@ -334,10 +335,7 @@ fn promtool_finds_nothing_wrong_with_the_metrics() {
 /// A healthy mesh has no series that an alert on state would fire for.
 #[test]
 fn a_healthy_mesh_is_quiet_and_ghosts_are_seen_in_one_that_is_not() {
-    let Some(shared) = shared() else { return };
-    let metrics = |mesh: &str| {
-        Exporter::start(&shared.join("meshes").join(mesh).join("bundle.tar.gz"), &[]).metrics()
-    };
+    let metrics = |mesh: &str| Exporter::start(&capture(mesh).bundle(), &[]).metrics();
     let above_zero = |metrics: &str, name: &str| {
         metrics
             .lines()

@@ -266,7 +266,7 @@ fn what_goes_wrong_is_said_with_its_exit_code() {
 }
 
 #[test]
-fn a_query_is_parsed_before_anybody_is_asked() {
+fn a_query_is_looked_at_before_anybody_is_asked() {
     let told = flags("http://127.0.0.1:1", &["--query", "sum by (x (up)"]);
     assert!(
         told.code == 2 && told.stderr.contains("not PromQL"),

@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 
 use super::{JsonFormat, JsonKey, JsonValue, Slot, TextFormat};
-use crate::access_log::clock::Clock;
-use crate::access_log::field::{Class, Field, of_operator};
-use meshladder_text::json::{Kind, Raw, check};
+use crate::access_log::clock::TimeFormat;
+use crate::access_log::field::{FieldShape, LogField, of_operator};
+use meshladder_text::json::{Raw, ValueKind, check};
 
 /// Text: "command operators are used to extract values … `%%` is a percent sign".
 pub(super) fn text(format: &str) -> Result<TextFormat, String> {
@@ -62,10 +62,11 @@ fn slot(operator: &str) -> Result<Slot, String> {
         .and_then(|(_, rest)| rest.rsplit_once(')'))
         .map_or("", |(inner, _)| inner);
     let (field, class) = of_operator(name, argument);
-    let clock = (field == Some(Field::Start) && !argument.is_empty()).then(|| Clock::new(argument));
+    let clock =
+        (field == Some(LogField::Start) && !argument.is_empty()).then(|| TimeFormat::new(argument));
     // A time has blanks only where its format has them.
     let class = if clock.is_some() && !argument.contains([' ', '"']) {
-        Class::Name
+        FieldShape::Name
     } else {
         class
     };
@@ -74,8 +75,8 @@ fn slot(operator: &str) -> Result<Slot, String> {
         .rsplit_once(')')
         .map_or(operator, |(_, rest)| rest)
         .contains(':');
-    let class = if cut && class == Class::Details {
-        Class::Word
+    let class = if cut && class == FieldShape::Details {
+        FieldShape::Word
     } else {
         class
     };
@@ -112,13 +113,13 @@ fn object(raw: Raw<'_>) -> Result<JsonFormat, String> {
     let mut keys = Vec::new();
     for (key, value) in raw.members() {
         let value = match value.kind() {
-            Kind::Object => JsonValue::Object(object(value)?),
-            Kind::String => match value_of(text(&value.string().unwrap_or_default())?) {
+            ValueKind::Object => JsonValue::Object(object(value)?),
+            ValueKind::String => match value_of(text(&value.string().unwrap_or_default())?) {
                 Some(value) => value,
                 None => continue,
             },
             // A constant, or a list, tells nothing of the request.
-            Kind::Array | Kind::Scalar => continue,
+            ValueKind::Array | ValueKind::Scalar => continue,
         };
         keys.push(JsonKey {
             key: key.into_owned(),

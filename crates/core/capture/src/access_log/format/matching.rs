@@ -6,16 +6,16 @@ use memchr::{memchr, memchr_iter};
 use regex::Regex;
 
 use super::{Slot, TextFormat};
-use crate::access_log::field::{Class, Field};
-use crate::access_log::record::Record;
+use crate::access_log::field::{FieldShape, LogField};
+use crate::access_log::record::AccessRecord;
 
 impl TextFormat {
     /// Every field ends where what follows it is first met. Gives up as soon as a field is not what
     /// it should be.
-    pub(in crate::access_log) fn quick<'a>(&'a self, line: &'a str) -> Option<Record<'a>> {
+    pub(in crate::access_log) fn quick<'a>(&'a self, line: &'a str) -> Option<AccessRecord<'a>> {
         let bytes = line.as_bytes();
         bytes.starts_with(self.lead.as_bytes()).then_some(())?;
-        let mut record = Record::of(line);
+        let mut record = AccessRecord::of(line);
         let mut start = self.lead.len();
         let last = self.slots.len() - 1;
         for (i, slot) in self.slots.iter().enumerate() {
@@ -26,7 +26,7 @@ impl TextFormat {
                 start + find(&bytes[start..], then)?
             };
             // What ends at a blank has none.
-            let is_word = slot.class == Class::Word && then.first() == Some(&b' ');
+            let is_word = slot.class == FieldShape::Word && then.first() == Some(&b' ');
             if !is_word && !slot.class.fits(&bytes[start..end]) {
                 return None;
             }
@@ -39,13 +39,13 @@ impl TextFormat {
     /// "Header values are written raw, no escaping": a user agent may hold quotes, and even a tail
     /// of its own. Of all ways to take the line apart this takes the one with the shortest first
     /// fields, in linear time.
-    pub(in crate::access_log) fn careful<'a>(&'a self, line: &'a str) -> Option<Record<'a>> {
+    pub(in crate::access_log) fn careful<'a>(&'a self, line: &'a str) -> Option<AccessRecord<'a>> {
         let strict = self.strict.get_or_init(|| self.regex(false)).as_ref()?;
         let captures = strict.captures(line).or_else(|| {
             let loose = self.loose.get_or_init(|| self.regex(true)).as_ref()?;
             loose.captures(line)
         })?;
-        let mut record = Record::of(line);
+        let mut record = AccessRecord::of(line);
         for (slot, value) in self.slots.iter().zip(captures.iter().skip(1)) {
             let (start, end) = value.map_or((0, 0), |value| (value.start(), value.end()));
             slot.put(line, start, end, &mut record);
@@ -69,15 +69,15 @@ impl TextFormat {
     }
 
     /// The fields of a line.
-    pub(in crate::access_log) fn fields(&self) -> Vec<Field> {
+    pub(in crate::access_log) fn fields(&self) -> Vec<LogField> {
         self.slots.iter().filter_map(|slot| slot.field).collect()
     }
 
     fn regex(&self, loose: bool) -> Option<Regex> {
         let mut pattern = format!("(?s)^{}", regex::escape(&self.lead));
         for slot in &self.slots {
-            let class = if loose && slot.field == Some(Field::Route) {
-                Class::Any
+            let class = if loose && slot.field == Some(LogField::Route) {
+                FieldShape::Any
             } else {
                 slot.class
             };
@@ -92,7 +92,7 @@ impl TextFormat {
 
 impl Slot {
     #[inline]
-    fn put<'a>(&'a self, line: &'a str, start: usize, end: usize, record: &mut Record<'a>) {
+    fn put<'a>(&'a self, line: &'a str, start: usize, end: usize, record: &mut AccessRecord<'a>) {
         match (self.field, &self.clock) {
             (Some(field), None) => record.set_span(field, start, end),
             (Some(field), Some(clock)) => record.set(field, clock.read(&line[start..end])),

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::{Address, Clusters, Host};
-use meshladder_text::json::{Cursor, Fault, Raw};
+use super::{ClusterStatuses, HostAddress, HostStatus};
+use meshladder_text::json::{Cursor, Raw, TextFault};
 
-pub(super) fn read(doc: &str) -> Result<Clusters<'_>, Fault> {
+pub(super) fn read(doc: &str) -> Result<ClusterStatuses<'_>, TextFault> {
     let root = Raw::of(doc)?;
-    let mut clusters = Clusters::default();
+    let mut clusters = ClusterStatuses::default();
     let mut known = false;
     let mut cursor = root.cursor();
     cursor.members(|key, value| {
@@ -22,13 +22,13 @@ pub(super) fn read(doc: &str) -> Result<Clusters<'_>, Fault> {
         return Ok(clusters);
     }
     let what = "not an answer of /clusters: it has no `cluster_statuses`".to_owned();
-    Err(clusters.fault.unwrap_or(Fault {
+    Err(clusters.fault.unwrap_or(TextFault {
         at: root.offset(),
         what,
     }))
 }
 
-fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut Clusters<'a>) {
+fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut ClusterStatuses<'a>) {
     let (first, start) = (clusters.hosts.len(), status.peek());
     let mut name = Cow::default();
     status.members(|key, value| match key {
@@ -47,15 +47,15 @@ fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut Clusters<'a>) {
     clusters.names.push(name);
 }
 
-fn host<'a>(status: &mut Cursor<'a>) -> Host<'a> {
+fn host<'a>(status: &mut Cursor<'a>) -> HostStatus<'a> {
     let start = status.peek();
-    let (mut address, mut health) = (Address::Unknown, None);
+    let (mut address, mut health) = (HostAddress::Unknown, None);
     status.members(|key, value| match key {
-        "address" => address = Address::read(value),
+        "address" => address = HostAddress::read(value),
         "health_status" => health = Some(value.offset()),
         _ => {}
     });
-    Host {
+    HostStatus {
         status: 0,
         address,
         health,

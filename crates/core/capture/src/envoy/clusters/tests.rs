@@ -33,9 +33,9 @@ b::[2001:db8::1]:443::health_flags::healthy
 fn facts(doc: &str) -> Vec<(String, String, String, &'static str)> {
     let json = as_json(doc).expect("an answer of /clusters");
     assert_eq!(meshladder_text::json::check(&json), Ok(()));
-    let clusters = Clusters::read(&json).expect("an answer of /clusters");
+    let clusters = ClusterStatuses::read(&json).expect("an answer of /clusters");
     assert_eq!(clusters.empty, ["empty"]);
-    let fact = |h: &Host<'_>| {
+    let fact = |h: &HostStatus<'_>| {
         (
             clusters.name(h).to_string(),
             h.address.to_string(),
@@ -67,7 +67,7 @@ fn json_and_text_say_the_same() {
 fn counters_weight_priority_and_locality_are_read_from_both_forms() {
     for doc in [JSON, TEXT] {
         let json = as_json(doc).expect("an answer of /clusters");
-        let clusters = Clusters::read(&json).expect("an answer of /clusters");
+        let clusters = ClusterStatuses::read(&json).expect("an answer of /clusters");
         let host = &clusters.hosts[0];
         assert_eq!(
             (
@@ -97,10 +97,10 @@ fn counters_weight_priority_and_locality_are_read_from_both_forms() {
 #[test]
 fn an_ipv6_host_is_told_from_its_cluster_in_text() {
     let json = as_json(TEXT).expect("an answer of /clusters");
-    let clusters = Clusters::read(&json).expect("an answer of /clusters");
+    let clusters = ClusterStatuses::read(&json).expect("an answer of /clusters");
     assert_eq!(
         clusters.hosts[3].address,
-        Address::Socket("2001:db8::1".into(), 443)
+        HostAddress::Socket("2001:db8::1".into(), 443)
     );
     assert_eq!(clusters.name(&clusters.hosts[3]), "b");
 }
@@ -109,13 +109,13 @@ fn an_ipv6_host_is_told_from_its_cluster_in_text() {
 fn what_is_no_answer_of_clusters_is_refused_and_a_cut_one_yields_its_start() {
     for doc in ["", "[]", "{\"a\":1}", "hello world", "a: 1"] {
         assert!(
-            as_json(doc).is_err() || Clusters::read(doc).is_err(),
+            as_json(doc).is_err() || ClusterStatuses::read(doc).is_err(),
             "{doc:?}"
         );
     }
-    assert!(Clusters::read("{}").is_ok_and(|c| c.hosts.is_empty()));
+    assert!(ClusterStatuses::read("{}").is_ok_and(|c| c.hosts.is_empty()));
     let cut = &JSON[..JSON.find("\"pipe\"").expect("it is there")];
-    let clusters = Clusters::read(cut).expect("the start of an answer");
+    let clusters = ClusterStatuses::read(cut).expect("the start of an answer");
     assert_eq!(clusters.hosts[0].address.to_string(), "10.0.0.1:80");
     assert_eq!(clusters.fault.map(|f| f.at), Some(cut.len()));
 }

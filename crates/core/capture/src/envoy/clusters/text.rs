@@ -2,13 +2,13 @@
 //! that one reader does.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-use meshladder_text::json::{Fault, escape};
+use meshladder_text::json::TextFault;
+use meshladder_text::tree::Value;
 
 /// A cluster's own values, and its hosts with theirs, in the order of the text.
 #[derive(Default)]
-struct Cluster<'a> {
+struct ClusterText<'a> {
     name: &'a str,
     own: BTreeMap<&'a str, &'a str>,
     limits: BTreeMap<&'a str, Vec<(&'a str, &'a str)>>,
@@ -19,8 +19,8 @@ struct Cluster<'a> {
 ///
 /// # Errors
 /// When no line has the form.
-pub(super) fn to_json(text: &str) -> Result<String, Fault> {
-    let mut clusters: Vec<Cluster<'_>> = Vec::new();
+pub(super) fn to_json(text: &str) -> Result<String, TextFault> {
+    let mut clusters: Vec<ClusterText<'_>> = Vec::new();
     for line in text.lines() {
         let Some((rest, key, value)) = split(line) else {
             continue;
@@ -28,9 +28,9 @@ pub(super) fn to_json(text: &str) -> Result<String, Fault> {
         let (name, host) = cluster_and_host(rest);
         // The lines of a cluster follow one another, and so do those of a host.
         if clusters.last().is_none_or(|last| last.name != name) {
-            clusters.push(Cluster {
+            clusters.push(ClusterText {
                 name,
-                ..Cluster::default()
+                ..ClusterText::default()
             });
         }
         let cluster = clusters
@@ -60,16 +60,13 @@ pub(super) fn to_json(text: &str) -> Result<String, Fault> {
         }
     }
     if clusters.is_empty() {
-        return Err(Fault::new(
+        return Err(TextFault::new(
             0,
             "not an answer of /clusters: no line of the form `cluster::host::key::value`",
         ));
     }
-    let statuses: Vec<_> = clusters.iter().map(Cluster::json).collect();
-    Ok(format!(
-        "{{\"cluster_statuses\":[{}]}}",
-        statuses.join(",\n")
-    ))
+    let statuses = clusters.iter().map(ClusterText::status);
+    Ok(Value::nested(["cluster_statuses"], Value::list(statuses)).to_json())
 }
 
 fn split(line: &str) -> Option<(&str, &str, &str)> {
@@ -87,139 +84,125 @@ fn cluster_and_host(rest: &str) -> (&str, Option<&str>) {
     }
 }
 
-impl Cluster<'_> {
-    fn json(&self) -> String {
-        let mut json = format!("{{\"name\":{}", escape(self.name));
+impl ClusterText<'_> {
+    fn status(&self) -> Value {
+        let mut members = vec![("name", Value::from(self.name))];
         for key in ["observability_name", "eds_service_name"] {
-            if let Some(value) = self.own.get(key) {
-                let _ = write!(json, ",\"{key}\":{}", escape(value));
-            }
+            members.extend(self.own.get(key).map(|value| (key, Value::from(*value))));
         }
         if self.own.get("added_via_api") == Some(&"true") {
-            json.push_str(",\"added_via_api\":true");
+            members.push(("added_via_api", true.into()));
         }
-        let thresholds: Vec<_> = self
-            .limits
-            .iter()
-            .map(|(priority, limits)| threshold(priority, limits))
-            .collect();
-        let _ = write!(
-            json,
-            ",\"circuit_breakers\":{{\"thresholds\":[{}]}}",
-            thresholds.join(",")
-        );
+        let mut thresholds = Vec::new();
+        for (priority, limits) in &self.limits {
+            thresholds.push(threshold(priority, limits));
+        }
+        let breakers = Value::nested(["thresholds"], thresholds);
+        members.push(("circuit_breakers", breakers));
         if !self.hosts.is_empty() {
-            let hosts: Vec<_> = self
-                .hosts
-                .iter()
-                .map(|(host, values)| host_status(host, values))
-                .collect();
-            let _ = write!(json, ",\"host_statuses\":[{}]", hosts.join(","));
+            let hosts = self.hosts.iter();
+            let statuses = Value::list(hosts.map(|(host, values)| host_status(host, values)));
+            members.push(("host_statuses", statuses));
         }
-        json + "}"
+        Value::object(members)
     }
 }
 
-fn threshold(priority: &str, limits: &[(&str, &str)]) -> String {
-    let high = (priority == "high_priority").then(|| "\"priority\":\"HIGH\"".to_owned());
-    let limits = limits
-        .iter()
-        .filter(|(_, value)| value.parse::<u64>().is_ok())
-        .map(|(key, value)| format!("\"{key}\":{value}"));
-    format!(
-        "{{{}}}",
-        high.into_iter().chain(limits).collect::<Vec<_>>().join(",")
-    )
+fn threshold(priority: &str, limits: &[(&str, &str)]) -> Value {
+    let mut members = Vec::new();
+    if priority == "high_priority" {
+        members.push(("priority", Value::from("HIGH")));
+    }
+    for (key, value) in limits {
+        members.extend(value.parse::<u64>().ok().map(|limit| (*key, limit.into())));
+    }
+    Value::object(members)
 }
 
-fn host_status(host: &str, values: &[(&str, &str)]) -> String {
+fn host_status(host: &str, values: &[(&str, &str)]) -> Value {
     let mut stats = Vec::new();
     let mut rest = Vec::new();
     let mut locality = Vec::new();
-    for (key, value) in values {
-        match *key {
-            "health_flags" => rest.push(format!("\"health_status\":{}", health(value))),
-            "hostname" if !value.is_empty() => rest.push(format!("\"hostname\":{}", escape(value))),
-            "region" | "zone" | "sub_zone" if !value.is_empty() => {
-                locality.push(format!("\"{key}\":{}", escape(value)));
-            }
-            "weight" | "priority" if value.parse::<u64>().is_ok_and(|n| n > 0) => {
-                rest.push(format!("\"{key}\":{value}"));
-            }
-            _ if (key.starts_with("cx_") || key.starts_with("rq_"))
-                && value.parse::<u64>().is_ok() =>
-            {
+    for &(key, value) in values {
+        match (key, value.parse::<u64>()) {
+            ("health_flags", _) => rest.push(("health_status", health(value))),
+            ("hostname", _) if !value.is_empty() => rest.push((key, value.into())),
+            ("region" | "zone" | "sub_zone", _) if !value.is_empty() => locality.push((key, value)),
+            ("weight" | "priority", Ok(1..)) => rest.push((key, number(value))),
+            (_, Ok(_)) if key.starts_with("cx_") || key.starts_with("rq_") => {
                 stats.push(stat(key, value));
             }
             _ => {}
         }
     }
-    let (stats, locality) = (stats.join(","), locality.join(","));
-    let rest: String = rest.iter().fold(String::new(), |all, one| all + "," + one);
-    format!(
-        "{{\"address\":{},\"stats\":[{stats}],\"locality\":{{{locality}}}{rest}}}",
-        address(host)
-    )
+    let mut members = vec![
+        ("address", address(host)),
+        ("stats", stats.into()),
+        ("locality", Value::object(locality)),
+    ];
+    members.extend(rest);
+    Value::object(members)
+}
+
+/// A number, with the digits that the text has.
+fn number(digits: &str) -> Value {
+    Value::Number(digits.into())
 }
 
 /// As the JSON form has it: gauges say so, zeros are left out.
-fn stat(key: &str, value: &str) -> String {
-    let gauge = if key.ends_with("_active") {
-        "\"type\":\"GAUGE\","
-    } else {
-        ""
-    };
-    let value = if value == "0" {
-        String::new()
-    } else {
-        format!(",\"value\":\"{value}\"")
-    };
-    format!("{{{gauge}\"name\":\"{key}\"{value}}}")
+fn stat(key: &str, value: &str) -> Value {
+    let mut members = Vec::new();
+    if key.ends_with("_active") {
+        members.push(("type", "GAUGE"));
+    }
+    members.push(("name", key));
+    if value != "0" {
+        members.push(("value", value));
+    }
+    Value::object(members)
 }
 
-fn address(host: &str) -> String {
+fn address(host: &str) -> Value {
     if let Some((listener, id)) = host
         .strip_prefix("envoy://")
         .and_then(|rest| rest.split_once('/'))
     {
-        let (listener, id) = (escape(listener), escape(id));
-        return format!(
-            "{{\"envoy_internal_address\":{{\"server_listener_name\":{listener},\"endpoint_id\":{id}}}}}"
-        );
+        let internal = Value::object([("server_listener_name", listener), ("endpoint_id", id)]);
+        return Value::nested(["envoy_internal_address"], internal);
     }
     match host
         .rsplit_once(':')
         .and_then(|(address, port)| Some((address, port.parse::<u16>().ok()?)))
     {
         Some((address, port)) => {
-            let address = escape(address.trim_start_matches('[').trim_end_matches(']'));
-            format!("{{\"socket_address\":{{\"address\":{address},\"port_value\":{port}}}}}")
+            let address = address.trim_start_matches('[').trim_end_matches(']');
+            let socket = [
+                ("address", Value::from(address)),
+                ("port_value", port.into()),
+            ];
+            Value::nested(["socket_address"], Value::object(socket))
         }
-        None => format!("{{\"pipe\":{{\"path\":{}}}}}", escape(host)),
+        None => Value::nested(["pipe", "path"], host),
     }
 }
 
 /// `healthy`, or the flags behind slashes: `/failed_outlier_check/failed_eds_health`. EDS's own
 /// word is one field in the JSON form, and some flags have another name there.
-fn health(flags: &str) -> String {
+fn health(flags: &str) -> Value {
     let mut eds = "HEALTHY";
-    let mut fields = String::new();
+    let mut fields = Vec::new();
     for flag in flags.split('/').skip(1) {
-        let field = match flag {
-            "failed_eds_health" | "eds_status_draining" | "degraded_eds_health" => {
-                eds = match flag {
-                    "failed_eds_health" => "UNHEALTHY",
-                    "eds_status_draining" => "DRAINING",
-                    _ => "DEGRADED",
-                };
-                continue;
-            }
-            "failed_active_hc" => "failed_active_health_check",
-            "degraded_active_hc" => "failed_active_degraded_check",
-            "degraded_outlier_detection" => "failed_degraded_outlier_detection",
-            other => other,
-        };
-        let _ = write!(fields, ",{}:true", escape(field));
+        match flag {
+            "failed_eds_health" => eds = "UNHEALTHY",
+            "eds_status_draining" => eds = "DRAINING",
+            "degraded_eds_health" => eds = "DEGRADED",
+            "failed_active_hc" => fields.push("failed_active_health_check"),
+            "degraded_active_hc" => fields.push("failed_active_degraded_check"),
+            "degraded_outlier_detection" => fields.push("failed_degraded_outlier_detection"),
+            other => fields.push(other),
+        }
     }
-    format!("{{\"eds_health_status\":\"{eds}\"{fields}}}")
+    let mut members = vec![("eds_health_status", Value::from(eds))];
+    members.extend(fields.into_iter().map(|field| (field, true.into())));
+    Value::object(members)
 }

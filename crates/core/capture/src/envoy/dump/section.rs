@@ -23,7 +23,7 @@ pub enum Section {
 
 /// Whether Envoy uses a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum ResourceState {
     /// From the bootstrap, or written inside another resource.
     Static,
     /// In use.
@@ -87,7 +87,7 @@ impl Section {
     }
 
     /// For a member that lists resources, the state of what it lists.
-    pub(super) fn list_state(self, key: &str) -> Option<State> {
+    pub(super) fn list_state(self, key: &str) -> Option<ResourceState> {
         let kind = match self {
             Self::Bootstrap => return None,
             Self::Clusters => "clusters",
@@ -96,12 +96,12 @@ impl Section {
             Self::ScopedRoutes => "scoped_route_configs",
             Self::Endpoints => "endpoint_configs",
             Self::Secrets => "secrets",
-            Self::Ecds => return (key == "ecds_filters").then_some(State::Active),
+            Self::Ecds => return (key == "ecds_filters").then_some(ResourceState::Active),
         };
         match key.strip_suffix(kind)? {
-            "static_" | "inline_" => Some(State::Static),
-            "dynamic_" | "dynamic_active_" => Some(State::Active),
-            "dynamic_warming_" => Some(State::Warming),
+            "static_" | "inline_" => Some(ResourceState::Static),
+            "dynamic_" | "dynamic_active_" => Some(ResourceState::Active),
+            "dynamic_warming_" => Some(ResourceState::Warming),
             _ => None,
         }
     }
@@ -130,7 +130,7 @@ impl Section {
     }
 }
 
-impl State {
+impl ResourceState {
     /// The state that a member of a `DynamicListener` stands for.
     pub(super) fn of_listener(key: &str) -> Option<Self> {
         match key {

@@ -21,7 +21,7 @@ fn index<'a>(doc: &'a str, wanted: &[Section]) -> Dump<'a> {
 }
 
 /// Name, state and version of each resource.
-fn listed(dump: &Dump<'_>) -> Vec<(String, State, String)> {
+fn listed(dump: &Dump<'_>) -> Vec<(String, ResourceState, String)> {
     dump.resources
         .iter()
         .map(|r| (r.name.to_string(), r.state, r.version.to_string()))
@@ -32,14 +32,14 @@ fn listed(dump: &Dump<'_>) -> Vec<(String, State, String)> {
 fn resources_come_with_name_state_version_and_bytes() {
     let dump = index(DUMP, &Section::ALL);
     let expected = [
-        ("agent", State::Static, ""),
-        ("a", State::Active, "v1"),
-        ("b", State::Active, "v1"),
-        ("c", State::Warming, ""),
-        ("l", State::Active, "v1"),
-        ("l", State::Warming, "v2"),
-        ("refused", State::Error, ""),
-        ("a", State::Active, ""),
+        ("agent", ResourceState::Static, ""),
+        ("a", ResourceState::Active, "v1"),
+        ("b", ResourceState::Active, "v1"),
+        ("c", ResourceState::Warming, ""),
+        ("l", ResourceState::Active, "v1"),
+        ("l", ResourceState::Warming, "v2"),
+        ("refused", ResourceState::Error, ""),
+        ("a", ResourceState::Active, ""),
     ];
     assert_eq!(
         listed(&dump),
@@ -80,7 +80,7 @@ fn sections_nobody_asked_for_are_known_but_not_read() {
     let dump = index(DUMP, &[Section::Endpoints]);
     assert_eq!(
         listed(&dump),
-        [("a".to_owned(), State::Active, String::new())]
+        [("a".to_owned(), ResourceState::Active, String::new())]
     );
     let sections: Vec<_> = dump.sections.iter().map(|(s, _)| *s).collect();
     assert_eq!(
@@ -159,7 +159,7 @@ fn what_is_of_the_wrong_kind_is_noted_with_its_place_and_left_out() {
     let dump = index(doc, &Section::ALL);
     assert_eq!(
         listed(&dump),
-        [("good".to_owned(), State::Active, String::new())]
+        [("good".to_owned(), ResourceState::Active, String::new())]
     );
     let odd: Vec<_> = dump
         .odd

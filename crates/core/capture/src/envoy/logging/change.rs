@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::{Level, Levels, Wanted};
+use super::{ComponentLevel, LevelRequest, LogLevels};
 
 /// What changes on one Envoy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct LevelChange {
     /// The level before and after, of each component that does not have it yet.
-    pub steps: BTreeMap<String, (Level, Level)>,
+    pub steps: BTreeMap<String, (ComponentLevel, ComponentLevel)>,
     /// What it is made of.
-    pub wanted: Wanted,
+    pub wanted: LevelRequest,
 }
 
 /// How several components are named at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Style {
+pub enum QueryStyle {
     /// "/logging?paths=name1:level1,name2:level2,... (change multiple levels)"
     #[default]
     Paths,
@@ -24,9 +24,9 @@ pub enum Style {
     Single,
 }
 
-impl Change {
+impl LevelChange {
     /// The queries that make the change.
-    pub fn queries(&self, style: Style) -> Vec<String> {
+    pub fn queries(&self, style: QueryStyle) -> Vec<String> {
         let Some(all) = self.wanted.all else {
             return queries(
                 &self
@@ -46,8 +46,10 @@ impl Change {
 
     /// What has to be set to undo it: only what it changed, and only where that still holds. Who
     /// has another level by now was changed by somebody else, or began anew.
-    pub fn undo(&self, now: &Levels) -> BTreeMap<String, Level> {
-        let ours = |(name, (_, to)): &(&String, &(Level, Level))| now.0.get(*name) == Some(to);
+    pub fn undo(&self, now: &LogLevels) -> BTreeMap<String, ComponentLevel> {
+        let ours = |(name, (_, to)): &(&String, &(ComponentLevel, ComponentLevel))| {
+            now.0.get(*name) == Some(to)
+        };
         self.steps
             .iter()
             .filter(ours)
@@ -56,7 +58,7 @@ impl Change {
     }
 
     /// All that it changed, at the levels from before.
-    pub fn before(&self) -> BTreeMap<String, Level> {
+    pub fn before(&self) -> BTreeMap<String, ComponentLevel> {
         self.steps
             .iter()
             .map(|(name, (from, _))| (name.clone(), *from))
@@ -64,7 +66,7 @@ impl Change {
     }
 
     /// Whether all of it holds.
-    pub fn holds(&self, now: &Levels) -> bool {
+    pub fn holds(&self, now: &LogLevels) -> bool {
         self.steps
             .iter()
             .all(|(name, (_, to))| now.0.get(name) == Some(to))
@@ -72,9 +74,9 @@ impl Change {
 }
 
 /// The queries that set these levels.
-pub fn queries(levels: &BTreeMap<String, Level>, style: Style) -> Vec<String> {
-    if levels.len() > 1 && style == Style::Paths {
-        return vec![format!("paths={}", Levels(levels.clone()).told())];
+pub fn queries(levels: &BTreeMap<String, ComponentLevel>, style: QueryStyle) -> Vec<String> {
+    if levels.len() > 1 && style == QueryStyle::Paths {
+        return vec![format!("paths={}", LogLevels(levels.clone()).told())];
     }
     levels
         .iter()

@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use super::{Level, Levels, Wanted};
+use super::{ComponentLevel, LevelRequest, LogLevels};
 use meshladder_text::tree::Node;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defaults {
+pub struct DefaultLevels {
     /// Of all components that are not named.
-    pub level: Level,
+    pub level: ComponentLevel,
     /// By component.
-    pub components: BTreeMap<String, Level>,
+    pub components: BTreeMap<String, ComponentLevel>,
 }
 
-impl Default for Defaults {
+impl Default for DefaultLevels {
     /// Istio's own: `proxyLogLevel` `warning`, `proxyComponentLogLevel` `misc:error`.
     fn default() -> Self {
         Self {
-            level: Level::Warning,
-            components: [("misc".to_owned(), Level::Error)].into(),
+            level: ComponentLevel::Warning,
+            components: [("misc".to_owned(), ComponentLevel::Error)].into(),
         }
     }
 }
 
-impl Defaults {
+impl DefaultLevels {
     /// What a pod's proxy is started with; where nothing in it says, what its annotations ask for,
     /// else Istio's own.
     pub fn of_pod(pod: &Node) -> Self {
@@ -39,14 +39,14 @@ impl Defaults {
         };
         let usual = Self::default();
         let level = said("--proxyLogLevel", "sidecar.istio.io/logLevel")
-            .and_then(|text| Level::parse(text.trim()));
+            .and_then(|text| ComponentLevel::parse(text.trim()));
         let components = said(
             "--proxyComponentLogLevel",
             "sidecar.istio.io/componentLogLevel",
         );
         let components = match components {
             Some(text) if text.trim().is_empty() => Some(BTreeMap::new()),
-            Some(text) => Wanted::parse(&text).ok().map(|wanted| wanted.named),
+            Some(text) => LevelRequest::parse(&text).ok().map(|wanted| wanted.named),
             None => None,
         };
         Self {
@@ -56,7 +56,7 @@ impl Defaults {
     }
 
     /// The level a component starts with.
-    pub fn of(&self, component: &str) -> Level {
+    pub fn of(&self, component: &str) -> ComponentLevel {
         self.components
             .get(component)
             .copied()
@@ -64,7 +64,7 @@ impl Defaults {
     }
 
     /// The components that are not at it, with the level they should have.
-    pub fn missed_by(&self, levels: &Levels) -> BTreeMap<String, Level> {
+    pub fn missed_by(&self, levels: &LogLevels) -> BTreeMap<String, ComponentLevel> {
         let off = levels
             .0
             .iter()

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::Wanted;
+use super::LevelRequest;
 
 /// Reads a log line by line and tells whose each is.
 #[derive(Clone, Debug, Default)]
-pub struct Lines {
+pub struct ComponentLines {
     /// None is every component.
     components: Option<BTreeSet<String>>,
     /// The last line began an entry that goes on in the next, and whether it is wanted.
@@ -15,7 +15,7 @@ pub struct Lines {
 
 /// Whose a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of<'l> {
+pub enum LineOwner<'l> {
     /// A component's of Envoy.
     Component(&'l str),
     /// The agent's, or a request's.
@@ -24,10 +24,10 @@ pub enum Of<'l> {
     More,
 }
 
-impl Lines {
+impl ComponentLines {
     /// Takes the lines of the components that are wanted; with a level for all those of every
     /// component.
-    pub fn new(wanted: &Wanted) -> Self {
+    pub fn new(wanted: &LevelRequest) -> Self {
         let named = || wanted.named.keys().cloned().collect();
         Self {
             components: wanted.all.is_none().then(named),
@@ -37,14 +37,14 @@ impl Lines {
 
     /// Whether a line is wanted. What a component writes may take several lines.
     pub fn takes(&mut self, line: &str) -> bool {
-        let wanted = match Of::line(line) {
-            Of::Component(name) => self
+        let wanted = match LineOwner::line(line) {
+            LineOwner::Component(name) => self
                 .components
                 .as_ref()
                 .is_none_or(|all| all.contains(name)),
             // A request's line may stand between the lines of an entry.
-            Of::Other => return false,
-            Of::More => match self.open {
+            LineOwner::Other => return false,
+            LineOwner::More => match self.open {
                 Some(wanted) => wanted,
                 None => return false,
             },
@@ -61,7 +61,7 @@ fn is_end(line: &str) -> bool {
         || line.starts_with('{')
 }
 
-impl<'l> Of<'l> {
+impl<'l> LineOwner<'l> {
     /// Reads the start of a line: Istio's text and JSON, and Envoy's own format.
     pub fn line(line: &'l str) -> Self {
         if line.starts_with('{') {

@@ -6,7 +6,7 @@ use meshladder_text::time::Time;
 
 /// How much is logged, over the last second and in all. Times are milliseconds from any start.
 #[derive(Clone, Debug, Default)]
-pub struct Flow {
+pub struct LogRate {
     recent: VecDeque<(u64, u64)>,
     in_window: u64,
     total: u64,
@@ -16,7 +16,7 @@ pub struct Flow {
 /// The window.
 const SECOND: u64 = 1000;
 
-impl Flow {
+impl LogRate {
     /// Notes what was read; gives the bytes of the last second.
     pub fn add(&mut self, at: u64, bytes: u64) -> u64 {
         while self

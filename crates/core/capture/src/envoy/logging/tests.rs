@@ -5,12 +5,12 @@ use meshladder_text::tree::Node;
 const TOLD: &str =
     "active loggers:\n  admin: warning\n  jwt: warning\n  misc: error\n  rbac: info\n\n";
 
-fn levels(text: &str) -> Levels {
-    Levels::parse(text).expect("an answer of /logging")
+fn levels(text: &str) -> LogLevels {
+    LogLevels::parse(text).expect("an answer of /logging")
 }
 
-fn wanted(text: &str) -> Wanted {
-    Wanted::parse(text).expect("levels")
+fn wanted(text: &str) -> LevelRequest {
+    LevelRequest::parse(text).expect("levels")
 }
 
 fn pod(text: &str) -> Node {
@@ -24,17 +24,20 @@ fn the_answer_of_logging_is_read_and_any_other_is_not() {
         told.told(),
         "admin:warning,jwt:warning,misc:error,rbac:info"
     );
-    assert_eq!(told.usual(), Some(Level::Warning));
+    assert_eq!(told.usual(), Some(ComponentLevel::Warning));
     assert_eq!(
-        told.except(Level::Warning).collect::<Vec<_>>(),
-        [("misc", Level::Error), ("rbac", Level::Info)]
+        told.except(ComponentLevel::Warning).collect::<Vec<_>>(),
+        [
+            ("misc", ComponentLevel::Error),
+            ("rbac", ComponentLevel::Info)
+        ]
     );
     for other in [
         "",
         "error: unknown logger name\n",
         "current log level is info\n",
     ] {
-        assert_eq!(Levels::parse(other), None, "{other}");
+        assert_eq!(LogLevels::parse(other), None, "{other}");
     }
     assert!(!told.is_fine_grain());
     assert!(levels("active loggers:\n").is_fine_grain());
@@ -43,26 +46,29 @@ fn the_answer_of_logging_is_read_and_any_other_is_not() {
 
 #[test]
 fn ztunnel_s_answer_is_read_too() {
-    let told = Levels::parse_ztunnel("current log level is hickory_server::server=off,warn\n")
+    let told = LogLevels::parse_ztunnel("current log level is hickory_server::server=off,warn\n")
         .expect("levels");
     assert_eq!(told.told(), "default:warning,hickory_server::server:off");
-    assert_eq!(Levels::parse_ztunnel(TOLD), None);
+    assert_eq!(LogLevels::parse_ztunnel(TOLD), None);
 }
 
 #[test]
 fn levels_are_wanted_as_istioctl_takes_them() {
     assert_eq!(
         wanted("rbac:debug, jwt=warn").named,
-        [("rbac", Level::Debug), ("jwt", Level::Warning)]
-            .map(|(name, level)| (name.to_owned(), level))
-            .into()
+        [
+            ("rbac", ComponentLevel::Debug),
+            ("jwt", ComponentLevel::Warning)
+        ]
+        .map(|(name, level)| (name.to_owned(), level))
+        .into()
     );
     assert_eq!(wanted("envoy::rbac:debug"), wanted("rbac:debug"));
     for all in ["debug", "all:debug", "*:debug", "rbac:trace,debug"] {
         assert_eq!(
             wanted(all),
-            Wanted {
-                all: Some(Level::Debug),
+            LevelRequest {
+                all: Some(ComponentLevel::Debug),
                 named: BTreeMap::new()
             },
             "{all}"
@@ -79,7 +85,7 @@ fn levels_are_wanted_as_istioctl_takes_them() {
         "a b:debug",
         "x&level:debug",
     ] {
-        assert!(Wanted::parse(wrong).is_err(), "{wrong}");
+        assert!(LevelRequest::parse(wrong).is_err(), "{wrong}");
     }
 }
 
@@ -88,18 +94,27 @@ fn only_what_is_not_so_yet_is_changed_and_only_that_is_undone() {
     let change = wanted("rbac:debug,jwt:debug,admin:warning")
         .on(&levels(TOLD))
         .expect("known components");
-    assert_eq!(change.queries(Style::Paths), ["paths=jwt:debug,rbac:debug"]);
-    assert_eq!(change.queries(Style::Single), ["jwt=debug", "rbac=debug"]);
+    assert_eq!(
+        change.queries(QueryStyle::Paths),
+        ["paths=jwt:debug,rbac:debug"]
+    );
+    assert_eq!(
+        change.queries(QueryStyle::Single),
+        ["jwt=debug", "rbac=debug"]
+    );
     let now =
         levels("active loggers:\n  admin: debug\n  jwt: debug\n  misc: error\n  rbac: debug\n");
     assert!(change.holds(&now) && !change.holds(&levels(TOLD)));
     assert_eq!(
-        queries(&change.undo(&now), Style::Paths),
+        queries(&change.undo(&now), QueryStyle::Paths),
         ["paths=jwt:warning,rbac:info"]
     );
     // Somebody else has had a hand in jwt meanwhile.
     let other = levels("active loggers:\n  jwt: info\n  rbac: debug\n");
-    assert_eq!(queries(&change.undo(&other), Style::Paths), ["rbac=info"]);
+    assert_eq!(
+        queries(&change.undo(&other), QueryStyle::Paths),
+        ["rbac=info"]
+    );
     assert!(change.undo(&levels(TOLD)).is_empty());
     assert_eq!(
         wanted("nope:debug,rbac:info").on(&levels(TOLD)),
@@ -112,41 +127,48 @@ fn a_level_for_all_is_one_request_and_is_undone_component_by_component() {
     let change = wanted("debug,rbac:trace")
         .on(&levels(TOLD))
         .expect("known components");
-    assert_eq!(change.queries(Style::Paths), ["level=debug", "rbac=trace"]);
+    assert_eq!(
+        change.queries(QueryStyle::Paths),
+        ["level=debug", "rbac=trace"]
+    );
     let now =
         levels("active loggers:\n  admin: debug\n  jwt: debug\n  misc: debug\n  rbac: trace\n");
     assert_eq!(
-        queries(&change.undo(&now), Style::Paths),
+        queries(&change.undo(&now), QueryStyle::Paths),
         ["paths=admin:warning,jwt:warning,misc:error,rbac:info"]
     );
     let none = wanted("warning")
         .on(&levels("active loggers:\n  a: warning\n"))
         .expect("all");
-    assert!(none.queries(Style::Paths).is_empty());
+    assert!(none.queries(QueryStyle::Paths).is_empty());
 }
 
 #[test]
 fn defaults_are_what_the_proxy_is_started_with() {
     let args = r#"{"spec":{"containers":[{"name":"app","args":["--proxyLogLevel=trace"]},{"name":"istio-proxy","args":["proxy","--proxyLogLevel=info","--proxyComponentLogLevel","rbac:debug"]}]}}"#;
-    let started = Defaults::of_pod(&pod(args));
+    let started = DefaultLevels::of_pod(&pod(args));
     assert_eq!(
         (started.of("http"), started.of("rbac"), started.of("misc")),
-        (Level::Info, Level::Debug, Level::Info)
+        (
+            ComponentLevel::Info,
+            ComponentLevel::Debug,
+            ComponentLevel::Info
+        )
     );
     let asked = r#"{"metadata":{"annotations":{"sidecar.istio.io/logLevel":"error","sidecar.istio.io/componentLogLevel":"jwt:debug"}},"spec":{"initContainers":[{"name":"istio-proxy","args":["proxy"]}]}}"#;
-    let asked = Defaults::of_pod(&pod(asked));
+    let asked = DefaultLevels::of_pod(&pod(asked));
     assert_eq!(
         (asked.of("http"), asked.of("jwt")),
-        (Level::Error, Level::Debug)
+        (ComponentLevel::Error, ComponentLevel::Debug)
     );
-    let nothing = Defaults::of_pod(&pod("{}"));
+    let nothing = DefaultLevels::of_pod(&pod("{}"));
     assert_eq!(
         (nothing.of("http"), nothing.of("misc")),
-        (Level::Warning, Level::Error)
+        (ComponentLevel::Warning, ComponentLevel::Error)
     );
     assert_eq!(
         nothing.missed_by(&levels(TOLD)),
-        [("rbac".to_owned(), Level::Warning)].into()
+        [("rbac".to_owned(), ComponentLevel::Warning)].into()
     );
 }
 
@@ -154,38 +176,41 @@ fn defaults_are_what_the_proxy_is_started_with() {
 fn lines_are_told_by_their_component() {
     let rbac = "2026-11-15T16:57:16.401175Z\tdebug\tenvoy rbac external/envoy/source/extensions/filters/http/rbac/rbac_filter.cc:114\tchecking request\tthread=23";
     for (line, of) in [
-        (rbac, Of::Component("rbac")),
+        (rbac, LineOwner::Component("rbac")),
         (
             "[2026-11-15 16:57:18.495][28818][debug][http] [source/common/http/x.cc:102] done",
-            Of::Component("http"),
+            LineOwner::Component("http"),
         ),
         (
             r#"{"level":"debug","time":"2026-11-15T16:57:16Z","scope":"envoy jwt","msg":"x"}"#,
-            Of::Component("jwt"),
+            LineOwner::Component("jwt"),
         ),
         (
             r#"{"level":"info","time":"2026-11-15T16:57:16Z","scope":"cache","msg":"x"}"#,
-            Of::Other,
+            LineOwner::Other,
         ),
-        (r#"{"authority":"cart","response_code":200}"#, Of::Other),
+        (
+            r#"{"authority":"cart","response_code":200}"#,
+            LineOwner::Other,
+        ),
         (
             "2026-11-15T16:57:16.401175Z\tinfo\tcache\tgenerated new workload certificate",
-            Of::Other,
+            LineOwner::Other,
         ),
         (
             r#"[2026-11-15T06:31:13.665Z] "GET /[a][1][b][c] HTTP/1.1" 200 -"#,
-            Of::Other,
+            LineOwner::Other,
         ),
-        ("':authority', 'cart'", Of::More),
-        ("", Of::More),
+        ("':authority', 'cart'", LineOwner::More),
+        ("", LineOwner::More),
     ] {
-        assert_eq!(Of::line(line), of, "{line}");
+        assert_eq!(LineOwner::line(line), of, "{line}");
     }
 }
 
 #[test]
 fn what_a_component_writes_over_several_lines_is_taken_as_a_whole() {
-    let mut lines = Lines::new(&wanted("http:debug"));
+    let mut lines = ComponentLines::new(&wanted("http:debug"));
     let taken = [
         (
             "2026-11-15T16:57:16.4Z\tdebug\tenvoy http source/x.cc:1\trequest headers complete:",
@@ -211,13 +236,13 @@ fn what_a_component_writes_over_several_lines_is_taken_as_a_whole() {
     for (line, is_taken) in taken {
         assert_eq!(lines.takes(line), is_taken, "{line}");
     }
-    let mut all = Lines::new(&wanted("debug"));
+    let mut all = ComponentLines::new(&wanted("debug"));
     assert!(all.takes(taken[5].0) && !all.takes(taken[2].0));
 }
 
 #[test]
 fn rates_are_those_of_the_last_second() {
-    let mut flow = Flow::default();
+    let mut flow = LogRate::default();
     assert_eq!(
         [
             flow.add(0, 10),

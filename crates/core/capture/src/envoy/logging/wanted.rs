@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, Level, Levels};
+use super::{ComponentLevel, LevelChange, LogLevels};
 
 /// Levels that somebody wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct LevelRequest {
     /// For every component that is not named.
-    pub all: Option<Level>,
+    pub all: Option<ComponentLevel>,
     /// By component.
-    pub named: BTreeMap<String, Level>,
+    pub named: BTreeMap<String, ComponentLevel>,
 }
 
-impl Wanted {
+impl LevelRequest {
     /// Reads istioctl's list: `rbac:debug,jwt=debug`, or a bare level for all components, which
     /// `all` and `*` mean too. One for all replaces what stands before it. What stands before `::`
     /// in a component's name is dropped.
@@ -29,8 +29,8 @@ impl Wanted {
         {
             let (name, level) = part.rsplit_once([':', '=']).unwrap_or(("all", part));
             let name = name.rsplit("::").next().unwrap_or(name);
-            let level = Level::parse(level).ok_or_else(|| {
-                let known = Level::ALL.map(Level::word).join(", ");
+            let level = ComponentLevel::parse(level).ok_or_else(|| {
+                let known = ComponentLevel::ALL.map(ComponentLevel::word).join(", ");
                 format!("`{level}` is no log level: there are {known}")
             })?;
             match name {
@@ -55,14 +55,14 @@ impl Wanted {
 
     /// Whether all components would log each request.
     pub fn is_flood(&self) -> bool {
-        self.all.is_some_and(Level::is_loud)
+        self.all.is_some_and(ComponentLevel::is_loud)
     }
 
     /// What has to change on an Envoy to have it.
     ///
     /// # Errors
     /// The components that this Envoy does not have.
-    pub fn on(&self, levels: &Levels) -> Result<Change, String> {
+    pub fn on(&self, levels: &LogLevels) -> Result<LevelChange, String> {
         let unknown = self
             .named
             .keys()
@@ -78,7 +78,7 @@ impl Wanted {
             let to = *self.named.get(name).or(self.all.as_ref())?;
             (to != *from).then(|| (name.clone(), (*from, to)))
         });
-        Ok(Change {
+        Ok(LevelChange {
             steps: steps.collect(),
             wanted: self.clone(),
         })

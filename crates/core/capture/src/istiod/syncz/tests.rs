@@ -2,7 +2,7 @@ use super::*;
 
 const CDS: &str = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
 
-fn only(doc: &str) -> Connection<'_> {
+fn only(doc: &str) -> XdsConnection<'_> {
     let (mut connections, fault) = read(doc).expect("an answer of syncz");
     assert!(fault.is_none() && connections.len() == 1);
     connections.remove(0)
@@ -11,12 +11,15 @@ fn only(doc: &str) -> Connection<'_> {
 #[test]
 fn the_words_follow_istiods_order() {
     for (watch, sync) in [
-        (r#"{"sent":"1","acked":"1"}"#, Sync::Synced),
-        (r#"{"sent":"2","acked":"1"}"#, Sync::Stale),
-        (r#"{"sent":"2"}"#, Sync::Stale),
-        ("{}", Sync::NotSent),
-        (r#"{"sent":"1","acked":"1","lastError":"no"}"#, Sync::Error),
-        (r#"{"lastError":"no"}"#, Sync::Error),
+        (r#"{"sent":"1","acked":"1"}"#, SyncStatus::Synced),
+        (r#"{"sent":"2","acked":"1"}"#, SyncStatus::Stale),
+        (r#"{"sent":"2"}"#, SyncStatus::Stale),
+        ("{}", SyncStatus::NotSent),
+        (
+            r#"{"sent":"1","acked":"1","lastError":"no"}"#,
+            SyncStatus::Error,
+        ),
+        (r#"{"lastError":"no"}"#, SyncStatus::Error),
     ] {
         let doc = format!(r#"[{{"proxy":"a.shop","resources":{{"{CDS}":{watch}}}}}]"#);
         assert_eq!(only(&doc).types[CDS].sync(), sync, "{watch}");
@@ -34,8 +37,8 @@ fn an_old_istiod_tells_by_its_own_fields() {
     assert_eq!(
         words,
         [
-            ("CDS".to_owned(), Sync::Synced),
-            ("RDS".to_owned(), Sync::Stale)
+            ("CDS".to_owned(), SyncStatus::Synced),
+            ("RDS".to_owned(), SyncStatus::Stale)
         ]
     );
 }

@@ -12,7 +12,7 @@ use meshladder_text::tree::{MAX_DEPTH, Member, Node, Span, Value};
 /// Where the mapping starts that the line of `at` belongs to. `known` is a line of a mapping
 /// further up (as the place of its key) with its answer: no text is gone through twice.
 pub(super) fn mapping_start(text: &[u8], at: usize, known: Option<(usize, usize)>) -> usize {
-    let mut line = Line::around(text, at);
+    let mut line = BlockLine::around(text, at);
     let column = line.key_column();
     let mut start = line.start + column;
     while line.indent() == column || line.is_blank() || line.indent() > column {
@@ -37,14 +37,14 @@ pub(super) fn mapping_start(text: &[u8], at: usize, known: Option<(usize, usize)
 
 /// The place of the key, or of the list item without a key, on the line of `at`.
 pub(super) fn key_place(text: &[u8], at: usize) -> usize {
-    let line = Line::around(text, at);
+    let line = BlockLine::around(text, at);
     line.start + line.key_column()
 }
 
 /// Reads the mapping that starts at `start`.
 pub(super) fn mapping(text: &[u8], start: usize) -> Node {
-    let column = start - Line::around(text, start).start;
-    Reader {
+    let column = start - BlockLine::around(text, start).start;
+    BlockReader {
         text,
         at: start,
         depth: 0,
@@ -54,8 +54,8 @@ pub(super) fn mapping(text: &[u8], start: usize) -> Node {
 
 /// Reads the one member whose key is at `start`.
 pub(super) fn member(text: &[u8], start: usize) -> Option<Member> {
-    let column = start - Line::around(text, start).start;
-    Reader {
+    let column = start - BlockLine::around(text, start).start;
+    BlockReader {
         text,
         at: start,
         depth: 0,
@@ -65,13 +65,13 @@ pub(super) fn member(text: &[u8], start: usize) -> Option<Member> {
 
 /// Reads the list item that follows the one on the line of `at`.
 pub(super) fn next_item(text: &[u8], at: usize) -> Option<Node> {
-    let item = Line::around(text, at);
+    let item = BlockLine::around(text, at);
     let next = item
         .below()
         .filter(|next| next.has_dash() && next.indent() == item.indent())?;
     let start = next.start + next.key_column();
     Some(
-        Reader {
+        BlockReader {
             text,
             at: start,
             depth: 0,
@@ -82,18 +82,18 @@ pub(super) fn next_item(text: &[u8], at: usize) -> Option<Node> {
 
 /// Reads the value that the anchor which ends at `at` is put on.
 pub(super) fn anchored(text: &[u8], at: usize) -> Node {
-    let line = Line::around(text, at);
-    Reader { text, at, depth: 0 }.value_of_key(at, line.key_column())
+    let line = BlockLine::around(text, at);
+    BlockReader { text, at, depth: 0 }.value_of_key(at, line.key_column())
 }
 
 #[derive(Clone, Copy)]
-struct Line<'a> {
+struct BlockLine<'a> {
     text: &'a [u8],
     start: usize,
     end: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> BlockLine<'a> {
     fn around(text: &'a [u8], at: usize) -> Self {
         let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |newline| newline + 1);
         let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |length| start + length);
@@ -144,16 +144,16 @@ fn is_dash(content: &[u8]) -> bool {
     content.first() == Some(&b'-') && content.get(1).is_none_or(u8::is_ascii_whitespace)
 }
 
-struct Reader<'a> {
+struct BlockReader<'a> {
     text: &'a [u8],
     at: usize,
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BlockReader<'a> {
     /// The next line with something on it, of those below `at`.
-    fn line_below(&self) -> Option<Line<'a>> {
-        let mut next = Line::around(self.text, self.at).below();
+    fn line_below(&self) -> Option<BlockLine<'a>> {
+        let mut next = BlockLine::around(self.text, self.at).below();
         while let Some(line) = next.filter(|line| line.is_blank()) {
             next = line.below();
         }
@@ -274,7 +274,7 @@ impl<'a> Reader<'a> {
     /// A value that is no block of lines with keys or dashes. It ends where a line is not deeper
     /// than `parent`.
     fn scalar(&mut self, start: usize, parent: usize) -> Node {
-        let line = Line::around(self.text, start);
+        let line = BlockLine::around(self.text, start);
         let node = match self.text.get(start) {
             Some(b'{' | b'[') => flow::value(self.text, start),
             Some(&quote @ (b'"' | b'\'')) => {
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
 
     /// The key at the reader's place, and its colon.
     fn key(&self) -> Option<(Range<usize>, usize)> {
-        let line = &self.text[self.at..Line::around(self.text, self.at).end];
+        let line = &self.text[self.at..BlockLine::around(self.text, self.at).end];
         let is_end =
             |at: usize| line[at] == b':' && line.get(at + 1).is_none_or(u8::is_ascii_whitespace);
         let end = match line.first()? {
@@ -331,7 +331,7 @@ fn scalar(text: &[u8], span: Range<usize>) -> Node {
 }
 
 /// The end of the last of the lines that follow and are indented deeper than `parent`.
-fn end_of_deeper(mut line: Line<'_>, parent: usize) -> usize {
+fn end_of_deeper(mut line: BlockLine<'_>, parent: usize) -> usize {
     let mut end = line.end;
     while let Some(below) = line.below() {
         let is_empty = below.bytes().trim_ascii().is_empty();

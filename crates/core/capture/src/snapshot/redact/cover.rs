@@ -17,14 +17,14 @@ const MAX_LINE: usize = 1024;
 
 /// Where a secret is and what may be written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct SecretMark {
     pub range: Range<usize>,
-    pub form: Form,
+    pub form: SecretForm,
 }
 
 /// What kind of text a secret is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Form {
+pub(super) enum SecretForm {
     /// A whole YAML plain scalar: `[redacted]` would be a list there and `***` an alias, so it gets
     /// quotes.
     Plain,
@@ -37,7 +37,7 @@ pub(super) enum Form {
 }
 
 /// Writes over every mark and closes the gaps; returns how many secrets that were.
-pub(super) fn apply(bytes: &mut Vec<u8>, marks: Vec<Mark>) -> usize {
+pub(super) fn apply(bytes: &mut Vec<u8>, marks: Vec<SecretMark>) -> usize {
     let marks = merge(marks);
     let mut text = Compaction {
         bytes,
@@ -55,9 +55,9 @@ pub(super) fn apply(bytes: &mut Vec<u8>, marks: Vec<Mark>) -> usize {
 }
 
 /// Marks in order, those that overlap made one.
-fn merge(mut marks: Vec<Mark>) -> Vec<Mark> {
+fn merge(mut marks: Vec<SecretMark>) -> Vec<SecretMark> {
     marks.sort_by_key(|mark| (mark.range.start, Reverse(mark.range.end), mark.form));
-    let mut merged: Vec<Mark> = Vec::with_capacity(marks.len());
+    let mut merged: Vec<SecretMark> = Vec::with_capacity(marks.len());
     for mark in marks {
         match merged.last_mut() {
             Some(last) if mark.range.start < last.range.end => {
@@ -93,7 +93,7 @@ impl Compaction<'_> {
     }
 
     /// Line by line, so that all that follows stays on its line, and a block scalar stays indented.
-    fn cover(&mut self, Mark { range, form }: &Mark) {
+    fn cover(&mut self, SecretMark { range, form }: &SecretMark) {
         let mut is_first = true;
         while self.read < range.end {
             let line = &self.bytes[self.read..range.end];
@@ -107,7 +107,7 @@ impl Compaction<'_> {
             let content = line[indent..].trim_ascii_end().len();
             let end = self.read + line.len();
             self.keep(self.read + indent);
-            if is_first || *form != Form::Plain {
+            if is_first || *form != SecretForm::Plain {
                 self.cover_line(content, *form);
             }
             self.read += content;
@@ -116,7 +116,7 @@ impl Compaction<'_> {
         }
     }
 
-    fn cover_line(&mut self, length: usize, form: Form) {
+    fn cover_line(&mut self, length: usize, form: SecretForm) {
         const STARS: &[u8; 10] = b"**********";
         let text = |length: usize| {
             if length < REDACTED.len() {
@@ -126,11 +126,11 @@ impl Compaction<'_> {
             }
         };
         match form {
-            Form::Text => self.put([text(length), b"", b""]),
-            Form::InFlow => self.put([&STARS[..length.min(10)], b"", b""]),
-            Form::Plain if length > 2 => self.put([b"'", text(length - 2), b"'"]),
-            Form::Plain => self.put([&SHORT[..length.min(1)], b"", b""]),
-            Form::Number => self.put([&b"0"[..length.min(1)], b"", b""]),
+            SecretForm::Text => self.put([text(length), b"", b""]),
+            SecretForm::InFlow => self.put([&STARS[..length.min(10)], b"", b""]),
+            SecretForm::Plain if length > 2 => self.put([b"'", text(length - 2), b"'"]),
+            SecretForm::Plain => self.put([&SHORT[..length.min(1)], b"", b""]),
+            SecretForm::Number => self.put([&b"0"[..length.min(1)], b"", b""]),
         }
     }
 }
@@ -154,7 +154,7 @@ pub(super) fn is_blank(text: &[u8]) -> bool {
 }
 
 /// The mark for a scalar value, by the bytes of its node.
-pub(super) fn of_scalar(text: &[u8], span: Range<usize>, is_json: bool) -> Option<Mark> {
+pub(super) fn of_scalar(text: &[u8], span: Range<usize>, is_json: bool) -> Option<SecretMark> {
     let raw = text.get(span.clone())?;
     let first = *raw.first()?;
     let (range, form) = match first {
@@ -162,23 +162,23 @@ pub(super) fn of_scalar(text: &[u8], span: Range<usize>, is_json: bool) -> Optio
             let is_closed = raw.len() > 1 && raw.last() == Some(&first);
             (
                 span.start + 1..span.end - usize::from(is_closed),
-                Form::Text,
+                SecretForm::Text,
             )
         }
-        _ if is_json => (span, Form::Number),
+        _ if is_json => (span, SecretForm::Number),
         b'|' | b'>' => {
             let content = raw[memchr::memchr(b'\n', raw)?..].trim_ascii_start();
-            (span.end - content.len()..span.end, Form::Text)
+            (span.end - content.len()..span.end, SecretForm::Text)
         }
         _ => match flow::scalar(raw) {
-            Value::String(_) => (span, Form::Plain),
-            _ => (span, Form::Number),
+            Value::String(_) => (span, SecretForm::Plain),
+            _ => (span, SecretForm::Number),
         },
     };
     match scheme(&text[range.clone()]) {
-        0 => Some(Mark { range, form }),
-        scheme if form == Form::Plain => Some(in_yaml(text, range.start + scheme..range.end)),
-        scheme => Some(Mark {
+        0 => Some(SecretMark { range, form }),
+        scheme if form == SecretForm::Plain => Some(in_yaml(text, range.start + scheme..range.end)),
+        scheme => Some(SecretMark {
             range: range.start + scheme..range.end,
             form,
         }),
@@ -205,16 +205,16 @@ pub(super) fn scheme(value: &[u8]) -> usize {
 }
 
 /// The mark for a secret somewhere in the lines of a YAML text.
-pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> Mark {
+pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> SecretMark {
     let before = &text[range.start.saturating_sub(MAX_LINE)..range.start];
     let before = &before[memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1)..];
     let rest = &text[range.end..text.len().min(range.end + MAX_LINE)];
     let rest = rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())].trim_ascii_end();
     let count = |list: &[u8]| before.iter().filter(|b| list.contains(b)).count();
     if count(b"\"") % 2 == 1 || count(b"'") % 2 == 1 || matches!(rest.first(), Some(b'"' | b'\'')) {
-        return Mark {
+        return SecretMark {
             range,
-            form: Form::Text,
+            form: SecretForm::Text,
         };
     }
     let in_flow = count(b"{[") > count(b"}]");
@@ -238,22 +238,22 @@ pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> Mark {
         .unwrap_or(rest.len());
     let tail = rest[..end].trim_ascii_end();
     match (is_start, is_end, in_flow) {
-        (true, true, _) => Mark {
+        (true, true, _) => SecretMark {
             range,
-            form: Form::Plain,
+            form: SecretForm::Plain,
         },
         // What follows is part of the same scalar, and the quotes must stand around all of it.
-        (true, false, _) if memchr::memchr2(b'"', b'\'', tail).is_none() => Mark {
+        (true, false, _) if memchr::memchr2(b'"', b'\'', tail).is_none() => SecretMark {
             range: range.start..range.end + tail.len(),
-            form: Form::Plain,
+            form: SecretForm::Plain,
         },
-        (_, _, true) => Mark {
+        (_, _, true) => SecretMark {
             range,
-            form: Form::InFlow,
+            form: SecretForm::InFlow,
         },
-        (..) => Mark {
+        (..) => SecretMark {
             range,
-            form: Form::Text,
+            form: SecretForm::Text,
         },
     }
 }

@@ -2,13 +2,13 @@
 
 /// The text inside a string of JSON, or of YAML in double quotes.
 #[derive(Debug)]
-pub(super) struct Unescaped {
+pub(super) struct InnerText {
     pub text: Vec<u8>,
     /// Offsets in the text and in the source, wherever the two stop running in step.
     jumps: Vec<(usize, usize)>,
 }
 
-impl Unescaped {
+impl InnerText {
     /// Reads what stands between the quotes.
     pub(super) fn of(source: &[u8]) -> Self {
         let mut out = Self {

@@ -11,18 +11,18 @@ use meshladder_text::tree::{MAX_DEPTH, Member, Node, Value};
 
 /// Reads the value at `at`.
 pub(super) fn value(text: &[u8], at: usize) -> Node {
-    Reader { text, at, depth: 0 }.value()
+    FlowReader { text, at, depth: 0 }.value()
 }
 
 /// A place in a document and the start of what is around it, if anything is.
-pub(super) type Known = (usize, Option<usize>);
+pub(super) type KnownOpener = (usize, Option<usize>);
 
 /// The start of the innermost object or array around `at`, which is a place outside of any string.
 /// `known` is such a place further left: no text is gone through twice.
 pub(super) fn opener(
     text: &[u8],
     mut at: usize,
-    known: Option<Known>,
+    known: Option<KnownOpener>,
     floor: usize,
 ) -> Option<usize> {
     let mut closed = 0usize;
@@ -108,13 +108,13 @@ pub(super) fn scalar(raw: &[u8]) -> Value {
     }
 }
 
-struct Reader<'a> {
+struct FlowReader<'a> {
     text: &'a [u8],
     at: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl FlowReader<'_> {
     fn value(&mut self) -> Node {
         self.at = skip_space(self.text, self.at);
         let start = self.at;

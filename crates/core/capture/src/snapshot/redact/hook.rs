@@ -9,7 +9,7 @@ use super::token::{is_base64url, run};
 /// Services whose webhooks have the secret in their path. It is found in a URL as well as in an
 /// access log, which has the path alone.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Hook {
+pub(super) enum SecretHook {
     /// `/services/T…/B…/secret`
     Slack,
     /// `/api/webhooks/number/secret`
@@ -31,7 +31,7 @@ const PATH: usize = 512;
 /// How much of a command is looked at for a login.
 const COMMAND: usize = 1 << 10;
 
-impl Hook {
+impl SecretHook {
     /// The secret behind the start of a path, of which `at` is the part that was found.
     pub(super) fn secret(self, text: &[u8], at: Range<usize>) -> Option<Range<usize>> {
         let near = &text[..text.len().min(at.end + PATH)];

@@ -7,7 +7,7 @@ pub(super) fn is_part(b: u8) -> bool {
 
 /// What a name tells of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum NameClass {
     /// A password: even a number.
     Password,
     /// Any other credential.
@@ -82,7 +82,7 @@ const VARIANTS: [&str; 12] = [
 
 /// Judges a name such as `DB_PASSWORD`, `x-api-key`, `clientSecret` or `--token`. It is the last
 /// words that count: `TOKEN_AUDIENCES` and `secretName` are no credentials.
-pub(super) fn class(name: &[u8]) -> Option<Class> {
+pub(super) fn class(name: &[u8]) -> Option<NameClass> {
     let mut rest = name;
     let is_env = !name.iter().any(u8::is_ascii_lowercase);
     let mut last = pop_word(&mut rest);
@@ -92,9 +92,9 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     let [before, third] = [pop_word(&mut rest), pop_word(&mut rest)];
     let certain = |is_certain: bool| {
         Some(if is_certain {
-            Class::Credential
+            NameClass::Credential
         } else {
-            Class::Unsure
+            NameClass::Unsure
         })
     };
     if ["password", "passwords", "passwd", "passphrase"]
@@ -105,9 +105,9 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
         || is_one(last, &["pwd"]) && !is_env
         || is_one(last, &["pw"]) && is_env && !before.is_empty()
     {
-        Some(Class::Password)
+        Some(NameClass::Password)
     } else if is_one(last, &["authorization"]) || is_one(name, &["cookie", "set-cookie"]) {
-        Some(Class::Header)
+        Some(NameClass::Header)
     } else if is_one(last, &["key"]) && is_one(before, &KEYS)
         || is_env && is_one(last, &["keys"]) && is_one(before, &KEYS)
     {
@@ -116,18 +116,18 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     } else if TAILS.iter().any(|tail| ends_with(last, tail))
         || is_one(last, &["auth"]) && is_env && !before.is_empty()
     {
-        Some(Class::Credential)
+        Some(NameClass::Credential)
     } else if is_one(last, &["token"]) {
         (!is_one(before, &["page", "next", "continue", "continuation"]))
-            .then_some(Class::Credential)
+            .then_some(NameClass::Credential)
     } else if ends_with(last, "secret") {
         certain(is_env || is_one(before, &SECRETS))
     } else if is_one(last, &["credential", "credentials", "tokens", "secrets"]) {
         certain(is_env && is_one(last, &["credential", "credentials"]))
     } else if is_one(last, &["data"]) && is_one(before, &["key"]) && is_one(third, &["client"]) {
-        Some(Class::Credential)
+        Some(NameClass::Credential)
     } else if is_one(last, &["sig", "signature"]) {
-        Some(Class::Query)
+        Some(NameClass::Query)
     } else {
         None
     }
@@ -139,18 +139,20 @@ pub(super) fn holds_inline(name: &[u8]) -> bool {
     let mut rest = name;
     let [last, before] = [pop_word(&mut rest), pop_word(&mut rest)];
     match class(name) {
-        Some(Class::Password | Class::Credential) => true,
-        Some(Class::Unsure) => is_one(last, &["secret"]) && is_one(before, &["generic", "token"]),
+        Some(NameClass::Password | NameClass::Credential) => true,
+        Some(NameClass::Unsure) => {
+            is_one(last, &["secret"]) && is_one(before, &["generic", "token"])
+        }
         _ => last.starts_with(b"pkcs") || is_one(last, &["keys"]) && is_one(before, &["ticket"]),
     }
 }
 
 /// Whether such a value goes under a name of that class.
-pub(super) fn is_secret(class: Class, value: &[u8]) -> bool {
+pub(super) fn is_secret(class: NameClass, value: &[u8]) -> bool {
     match class {
-        Class::Unsure => !is_harmless(value) && !is_reference(value),
-        Class::Query => false,
-        Class::Password | Class::Credential | Class::Header => !is_harmless(value),
+        NameClass::Unsure => !is_harmless(value) && !is_reference(value),
+        NameClass::Query => false,
+        NameClass::Password | NameClass::Credential | NameClass::Header => !is_harmless(value),
     }
 }
 

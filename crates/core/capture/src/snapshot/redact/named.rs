@@ -3,15 +3,15 @@
 
 use std::ops::Range;
 
-use super::name::{self, Class};
+use super::name::{self, NameClass};
 use super::token::{run, word_start};
-use super::{Finder, Format, block, flow, object};
+use super::{SecretFinder, TextSyntax, block, flow, object};
 
 /// What a name, or a value that is a name, may be the key to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum NameRole {
     /// A member, a pair, a header, an argument or an assignment of that name.
-    Named(Class),
+    Named(NameClass),
     /// The kind of a Secret, or of a list of them.
     Kind,
     /// A member that makes its object worth a look.
@@ -20,7 +20,7 @@ enum Role {
     Holder,
 }
 
-impl Role {
+impl NameRole {
     fn of(name: &[u8]) -> Option<Self> {
         match name {
             b"Secret" | b"SecretList" => Some(Self::Kind),
@@ -53,7 +53,7 @@ const MAX_NAME: usize = 128;
 /// How long a line may be for a string to be looked for in it.
 const MAX_LINE: usize = 1 << 16;
 
-impl Finder<'_> {
+impl SecretFinder<'_> {
     /// Judges the name that the needle at `hit` is a part of.
     pub(super) fn name(&mut self, hit: Range<usize>) {
         if hit.start < self.seen.opened {
@@ -72,7 +72,7 @@ impl Finder<'_> {
         if token.len() > MAX_NAME {
             return;
         }
-        let Some(role) = Role::of(&self.text[token.clone()]) else {
+        let Some(role) = NameRole::of(&self.text[token.clone()]) else {
             return;
         };
         if let Some(quote) = self.quote_around(&token) {
@@ -82,11 +82,11 @@ impl Finder<'_> {
             return;
         }
         match (role, self.text.get(token.end)) {
-            (Role::Named(class), Some(b'=')) => self.assigned(class, token),
+            (NameRole::Named(class), Some(b'=')) => self.assigned(class, token),
             (_, Some(b':')) => self.before_colon(role, token),
             _ => {
                 self.value(role, token.start);
-                if let Role::Named(class) = role {
+                if let NameRole::Named(class) = role {
                     self.flag(class, token);
                 }
             }
@@ -128,7 +128,7 @@ impl Finder<'_> {
     /// The quote that opens the string around a place, if that is in a string: in JSON, or on the
     /// same line.
     fn quote_before(&mut self, at: usize) -> Option<usize> {
-        let floor = if self.format == Format::Json {
+        let floor = if self.format == TextSyntax::Json {
             0
         } else {
             self.line_start(at)
@@ -143,11 +143,11 @@ impl Finder<'_> {
     }
 
     /// A name that is a whole string: a key, the value of `name` or `kind`, or an argument.
-    fn quoted(&mut self, role: Role, token: Range<usize>, quote: u8) {
+    fn quoted(&mut self, role: NameRole, token: Range<usize>, quote: u8) {
         let after = flow::skip_space(self.text, token.end + 1);
         match self.byte(after) {
-            Some(b':') if role == Role::Telltale => self.object_around(token.start - 1),
-            Some(b':') if self.format == Format::Yaml && self.is_block_key(token.start - 1) => {
+            Some(b':') if role == NameRole::Telltale => self.object_around(token.start - 1),
+            Some(b':') if self.format == TextSyntax::Yaml && self.is_block_key(token.start - 1) => {
                 self.block.push(token.start - 1);
             }
             Some(b':') => self.value_of(&token, after + 1),
@@ -168,7 +168,9 @@ impl Finder<'_> {
         match before {
             Some(b'(') => true,
             Some(b':') => false,
-            _ => self.text[token.start] == b'-' || self.format == Format::Text && quote == b'\'',
+            _ => {
+                self.text[token.start] == b'-' || self.format == TextSyntax::Text && quote == b'\''
+            }
         }
     }
 
@@ -178,7 +180,7 @@ impl Finder<'_> {
         let is_wanted = match self.byte(flow::skip_space(self.text, at)) {
             Some(b'{') => object::wanted_below(name).is_some(),
             Some(b'[') => {
-                object::wanted_below(name).is_some() || name::class(name) == Some(Class::Header)
+                object::wanted_below(name).is_some() || name::class(name) == Some(NameClass::Header)
             }
             _ => true,
         };
@@ -200,12 +202,14 @@ impl Finder<'_> {
     }
 
     /// A name that is a value: `"kind": "Secret"`, `"name": "DB_PASSWORD"`.
-    fn value(&mut self, role: Role, at: usize) {
+    fn value(&mut self, role: NameRole, at: usize) {
         let Some((key, is_quoted)) = self.key_before(at) else {
             return;
         };
         // In JSON a key without quotes is somewhere inside a string.
-        if !role.is_value_of(&self.text[key.clone()]) || self.format == Format::Json && !is_quoted {
+        if !role.is_value_of(&self.text[key.clone()])
+            || self.format == TextSyntax::Json && !is_quoted
+        {
             return;
         }
         self.object_around(if is_quoted { key.start - 1 } else { key.start });
@@ -213,7 +217,7 @@ impl Finder<'_> {
         let last = self.seen.valued.replace(at);
         let is_new = last
             .is_none_or(|last| last > at || memchr::memchr(b'\n', &self.text[last..at]).is_some());
-        if self.format != Format::Json && is_new {
+        if self.format != TextSyntax::Json && is_new {
             self.block.push(at);
         }
     }
@@ -233,7 +237,7 @@ impl Finder<'_> {
 
     /// Judges the object in braces around a place.
     pub(super) fn object_around(&mut self, at: usize) {
-        let floor = if self.format == Format::Json {
+        let floor = if self.format == TextSyntax::Json {
             0
         } else {
             at.saturating_sub(NEAR)
@@ -252,19 +256,19 @@ impl Finder<'_> {
     }
 
     /// `password: x`, as YAML or as somebody wrote it in a log.
-    fn before_colon(&mut self, role: Role, name: Range<usize>) {
-        let is_yaml = self.format == Format::Yaml;
+    fn before_colon(&mut self, role: NameRole, name: Range<usize>) {
+        let is_yaml = self.format == TextSyntax::Yaml;
         if is_yaml && self.is_block_key(name.start) {
             return self.block.push(name.start);
         }
         let before = self.text[..name.start].trim_ascii_end().last();
         if is_yaml && matches!(before, Some(b'{' | b',')) {
             return match role {
-                Role::Telltale => self.object_around(name.start),
+                NameRole::Telltale => self.object_around(name.start),
                 _ => self.value_of(&name, name.end + 1),
             };
         }
-        if let Role::Named(class) = role {
+        if let NameRole::Named(class) = role {
             self.told(class, name);
         }
     }

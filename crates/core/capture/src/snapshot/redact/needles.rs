@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind, packed};
 
-use super::hook::Hook;
+use super::hook::SecretHook;
 use super::token::Prefix;
 
 /// What a word hints at.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum Hint {
     /// A part of a name that a credential may have. The first letter is left out where it may be
     /// upper or lower case.
     Name,
@@ -29,7 +29,7 @@ pub(super) enum What {
     /// A program that is given a login: `curl -u user:password`.
     Curl,
     /// The path of a URL to which whoever knows it may post.
-    Hook(Hook),
+    Hook(SecretHook),
     /// `://` as some write it in JSON.
     EscapedUrl,
 }
@@ -37,8 +37,8 @@ pub(super) enum What {
 /// No word is shorter than four bytes, and none is frequent in a config dump. Words sixteen apart
 /// share a bucket of the vector search; this order was found by trying and is more than twice as
 /// fast as an order that means something.
-const NEEDLES: [(&str, What); 81] = {
-    use What::{
+const NEEDLES: [(&str, Hint); 81] = {
+    use Hint::{
         Base64Pem, Basic, Bearer, Curl, Dsn, EscapedUrl, Hook as H, Jwt, Name, Pem, Prefix as P,
     };
     [
@@ -120,19 +120,19 @@ const NEEDLES: [(&str, What); 81] = {
         ("_PW:", Name),
         ("_PW\\", Name),
         ("curl", Curl),
-        ("services/T", H(Hook::Slack)),
-        ("api/webhooks/", H(Hook::Discord)),
-        ("webhookb2/", H(Hook::Office)),
+        ("services/T", H(SecretHook::Slack)),
+        ("api/webhooks/", H(SecretHook::Discord)),
+        ("webhookb2/", H(SecretHook::Office)),
     ]
 };
 
-enum Search {
+enum NeedleSearch {
     Packed(packed::Searcher),
     /// For machines without the vector instructions.
     Automaton(AhoCorasick),
 }
 
-static SEARCH: LazyLock<Search> = LazyLock::new(|| {
+static SEARCH: LazyLock<NeedleSearch> = LazyLock::new(|| {
     let words = NEEDLES.map(|(word, _)| word);
     let mut config = packed::Config::new();
     // The limit is 64 words; measured on dumps, these few more cost nothing.
@@ -146,19 +146,19 @@ static SEARCH: LazyLock<Search> = LazyLock::new(|| {
             let automaton = AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostFirst)
                 .build(words);
-            Search::Automaton(automaton.expect("a few short words fit any automaton"))
+            NeedleSearch::Automaton(automaton.expect("a few short words fit any automaton"))
         },
-        Search::Packed,
+        NeedleSearch::Packed,
     )
 });
 
 /// Calls `found` with every needle in the text, from left to right.
-pub(super) fn each(text: &[u8], mut found: impl FnMut(What, Range<usize>)) {
+pub(super) fn each(text: &[u8], mut found: impl FnMut(Hint, Range<usize>)) {
     let mut take = |found_at: aho_corasick::Match| {
         found(NEEDLES[found_at.pattern().as_usize()].1, found_at.range())
     };
     match &*SEARCH {
-        Search::Packed(searcher) => searcher.find_iter(text).for_each(&mut take),
-        Search::Automaton(automaton) => automaton.find_iter(text).for_each(&mut take),
+        NeedleSearch::Packed(searcher) => searcher.find_iter(text).for_each(&mut take),
+        NeedleSearch::Automaton(automaton) => automaton.find_iter(text).for_each(&mut take),
     }
 }

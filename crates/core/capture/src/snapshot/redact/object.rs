@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::name::{self, Class};
+use super::name::{self, NameClass};
 use meshladder_text::tree::{Member, Node, Value};
 
 /// The places of the scalars to take out.
@@ -54,7 +54,7 @@ pub(super) fn member(key: &str, value: &Node, out: &mut Spans) {
     match &value.value {
         Value::String(text) => out.extend(is_secret_value(key, text).then(|| value.span.range())),
         Value::Number(_) => {
-            out.extend((name::class(key) == Some(Class::Password)).then(|| value.span.range()))
+            out.extend((name::class(key) == Some(NameClass::Password)).then(|| value.span.range()))
         }
         Value::Object(_) | Value::Array(_) => {
             if let Some(is_wanted) = wanted_below(key) {
@@ -80,10 +80,10 @@ fn is_secret_value(key: &[u8], text: &str) -> bool {
 }
 
 /// Whether a member is wanted, by its name and the object it is in.
-type Wanted = fn(&str, &Node) -> bool;
+type MemberTest = fn(&str, &Node) -> bool;
 
 /// Which members below one of that name are secret.
-pub(super) fn wanted_below(key: &[u8]) -> Option<Wanted> {
+pub(super) fn wanted_below(key: &[u8]) -> Option<MemberTest> {
     match key {
         b"auths" => Some(is_docker_login),
         b"credentials" => Some(is_api_key),
@@ -171,7 +171,7 @@ fn arguments(items: &[Node], out: &mut Spans) {
     }
 }
 
-fn members_below(node: &Node, is_wanted: Wanted, out: &mut Spans) {
+fn members_below(node: &Node, is_wanted: MemberTest, out: &mut Spans) {
     for item in node.items() {
         members_below(item, is_wanted, out);
     }

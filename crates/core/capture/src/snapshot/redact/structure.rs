@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::cover::Form;
-use super::{Finder, Format, block, flow, object};
+use super::cover::SecretForm;
+use super::{SecretFinder, TextSyntax, block, flow, object};
 use meshladder_text::tree::{Node, Value};
 use meshladder_text::yaml::{self, Scalars};
 
@@ -13,7 +13,7 @@ const MAX_SECRET: usize = 4 << 20;
 /// What is larger than this is read by lines alone: a tree takes many times the memory of its text.
 const MAX_TREE: usize = 16 << 20;
 
-impl<'a> Finder<'a> {
+impl<'a> SecretFinder<'a> {
     /// Judges the names and values that were left until the whole text was seen.
     pub(super) fn structure(&mut self) {
         let mut hits = std::mem::take(&mut self.block);
@@ -35,18 +35,18 @@ impl<'a> Finder<'a> {
     }
 
     /// The documents of a YAML text.
-    fn parts(&self) -> Vec<yaml::Part<'a>> {
+    fn parts(&self) -> Vec<yaml::StreamPart<'a>> {
         match str::from_utf8(self.text) {
-            Ok(text) if self.format == Format::Yaml => yaml::split(text),
+            Ok(text) if self.format == TextSyntax::Yaml => yaml::split(text),
             _ => Vec::new(),
         }
     }
 
     /// Judges one document of a YAML text. One with anything wrong is read by lines as well: a
     /// parser leaves out what it cannot read, and of two members with the same name the first.
-    fn part(&mut self, part: &yaml::Part<'_>, hits: &[usize]) {
+    fn part(&mut self, part: &yaml::StreamPart<'_>, hits: &[usize]) {
         let loaded = if part.range().len() > MAX_TREE {
-            yaml::Loaded::default()
+            yaml::YamlStream::default()
         } else {
             part.load(&mut Scalars::default())
         };
@@ -85,7 +85,7 @@ impl<'a> Finder<'a> {
             // Another single quote would end it.
             self.marks[found..]
                 .iter_mut()
-                .for_each(|mark| mark.form = Form::Text);
+                .for_each(|mark| mark.form = SecretForm::Text);
         }
     }
 
@@ -132,13 +132,13 @@ impl<'a> Finder<'a> {
     pub(super) fn cut_secret(&mut self) {
         let tail = self.text.len().saturating_sub(MAX_SECRET);
         match self.format {
-            Format::Json | Format::Text => {
+            TextSyntax::Json | TextSyntax::Text => {
                 if let Some(at) = memchr::memmem::find_iter(&self.text[tail..], b"\"data\"").last()
                 {
                     self.object_around(tail + at);
                 }
             }
-            Format::Yaml => {
+            TextSyntax::Yaml => {
                 let is_key = |at: &usize| block::key_place(self.text, *at) == *at;
                 let keys = memchr::memmem::find_iter(&self.text[tail..], b"data:")
                     .map(|at| tail + at)

@@ -3,38 +3,38 @@
 
 use std::ops::Range;
 
-use super::name::{self, Class};
+use super::name::{self, NameClass};
 use super::token::run;
-use super::{Finder, Format, cover, flow};
+use super::{SecretFinder, TextSyntax, cover, flow};
 
-impl Finder<'_> {
+impl SecretFinder<'_> {
     /// `--password=x`, `password=x` in a query, in a log, in a connection string.
-    pub(super) fn assigned(&mut self, class: Class, name: Range<usize>) {
+    pub(super) fn assigned(&mut self, class: NameClass, name: Range<usize>) {
         let start = name.end + 1;
         let before = name.start.checked_sub(1).and_then(|at| self.byte(at));
         let in_query = matches!(before, Some(b'?' | b'&' | b';'));
         let range = match before {
             // An argument as a string of its own may hold any sign.
-            Some(quote @ (b'"' | b'\'')) if class != Class::Unsure => {
+            Some(quote @ (b'"' | b'\'')) if class != NameClass::Unsure => {
                 start..flow::close_quote(self.text, start, quote)
             }
-            None if self.depth > 0 && class != Class::Unsure => start..self.end_of_line(start),
-            _ if self.format == Format::Yaml && self.is_item(name.start) => {
+            None if self.depth > 0 && class != NameClass::Unsure => start..self.end_of_line(start),
+            _ if self.format == TextSyntax::Yaml && self.is_item(name.start) => {
                 start..self.end_of_line(start)
             }
             _ => self.word_at(start),
         };
         let value = &self.text[range.clone()];
         let is_secret = match class {
-            Class::Query => in_query,
-            Class::Unsure if in_query => !name::is_harmless(value),
+            NameClass::Query => in_query,
+            NameClass::Unsure if in_query => !name::is_harmless(value),
             _ => name::is_secret(class, value),
         };
         self.mark(is_secret.then_some(range));
     }
 
     /// `password: x`. Error messages have the same form, so a plain word is none: `token: expired`.
-    pub(super) fn told(&mut self, class: Class, name: Range<usize>) {
+    pub(super) fn told(&mut self, class: NameClass, name: Range<usize>) {
         let start = run(self.text, name.end + 1, |b| b == b' ' || b == b'\t');
         if start == name.end + 1 && !self.is_pair(&name) {
             return;
@@ -43,7 +43,7 @@ impl Finder<'_> {
             .strip_prefix(b"[")
             .filter(|_| start == name.end + 1);
         let start = start + usize::from(listed.is_some());
-        let scheme = if class == Class::Header {
+        let scheme = if class == NameClass::Header {
             cover::scheme(&self.text[start..])
         } else {
             0
@@ -62,13 +62,15 @@ impl Finder<'_> {
         let value = &self.text[range.clone()];
         let is_secret = match class {
             _ if name::is_harmless(value) => false,
-            Class::Header if scheme > 0 => true,
-            Class::Password | Class::Credential => !is_word(value),
-            Class::Header => value.contains(&b'=') || !is_word(value) && value.len() >= 16,
-            Class::Unsure => !is_word(value) && value.len() >= 16 && name::is_secret(class, value),
-            Class::Query => false,
+            NameClass::Header if scheme > 0 => true,
+            NameClass::Password | NameClass::Credential => !is_word(value),
+            NameClass::Header => value.contains(&b'=') || !is_word(value) && value.len() >= 16,
+            NameClass::Unsure => {
+                !is_word(value) && value.len() >= 16 && name::is_secret(class, value)
+            }
+            NameClass::Query => false,
         };
-        let is_long = class == Class::Header && scheme == 0 && listed.is_none();
+        let is_long = class == NameClass::Header && scheme == 0 && listed.is_none();
         let range = if is_long {
             range.start..self.end_of_string(range.end)
         } else {
@@ -86,13 +88,13 @@ impl Finder<'_> {
             value,
             [b'v', b'0'..=b'9', ..] | [b'0'..=b'9', b'.', ..] | [b'0'..=b'9', _, b'.', ..]
         );
-        self.format == Format::Text
+        self.format == TextSyntax::Text
             && matches!(before, None | Some(b' ' | b'[' | b'{' | b',' | b'('))
             && !is_version
     }
 
     /// `--password x` in a command line, and `- --password` in a list.
-    pub(super) fn flag(&mut self, class: Class, token: Range<usize>) {
+    pub(super) fn flag(&mut self, class: NameClass, token: Range<usize>) {
         if self.text[token.start] != b'-' {
             return;
         }
@@ -103,8 +105,8 @@ impl Finder<'_> {
                 let is_secret = !value.starts_with(b"-") && name::is_secret(class, value);
                 self.mark(is_secret.then_some(range));
             }
-            Some(b',') if self.format != Format::Json => self.value_of(&token, token.end + 1),
-            _ if self.format == Format::Yaml && self.is_item(token.start) => {
+            Some(b',') if self.format != TextSyntax::Json => self.value_of(&token, token.end + 1),
+            _ if self.format == TextSyntax::Yaml && self.is_item(token.start) => {
                 self.block.push(token.start)
             }
             _ => {}

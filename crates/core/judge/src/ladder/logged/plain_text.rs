@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Failure, MOST_ASKED, Scope, call, caller, concerned, late, told_by};
 use crate::rules::{Facts, Symptom};
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::walk::{Caller, Url};
@@ -14,7 +14,7 @@ use meshladder_sim::walk::{Caller, Url};
 pub(super) const REFUSED: &str = "filter_chain_not_found";
 
 /// Who was turned away by which Service, and the lines that say so.
-type Refusals<'m> = BTreeMap<(ObjectRef, String), (&'m PodFacts, ObjectRef, Vec<Line>)>;
+type Refusals<'m> = BTreeMap<(ObjectRef, String), (&'m PodFacts, ObjectRef, Vec<AccessLine>)>;
 
 /// The pods without a proxy that were turned away, one failure for each and the Service it called.
 pub(super) fn refused(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
@@ -76,7 +76,7 @@ pub(super) fn refused(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
 }
 
 /// The Service of the server that leads to the port that was called.
-fn called(facts: &Facts<'_>, server: &ObjectRef, line: &Line) -> Option<String> {
+fn called(facts: &Facts<'_>, server: &ObjectRef, line: &AccessLine) -> Option<String> {
     let pod = facts.mesh.objects.find(server)?;
     let port: u16 = line.local.rsplit_once(':')?.1.parse().ok()?;
     facts.mesh.services_of(pod).into_iter().find_map(|service| {

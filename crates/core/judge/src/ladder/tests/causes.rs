@@ -4,7 +4,8 @@ use super::super::{Question, Scope, climb};
 use super::call;
 use crate::report::{Report, Verdict};
 use crate::rules::Symptom;
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part};
 use meshladder_mesh::{Mesh, ObjectRef};
 use meshladder_text::time::Time;
 
@@ -62,7 +63,7 @@ fn check(yaml: &str, log: &str, scope: Scope) -> Report {
         "log",
         log.as_bytes().to_vec(),
     );
-    builder.note(Need::Part(String::new()), Coverage::Complete);
+    builder.note(Need::Part(Part::Everything), Coverage::Complete);
     builder.taken_at(Time::parse("2026-11-15T06:00:00Z").expect("it is a time"));
     let snapshot = builder.finish();
     let mesh = Mesh::build(&snapshot);
@@ -78,10 +79,10 @@ fn check(yaml: &str, log: &str, scope: Scope) -> Report {
 }
 
 fn workload() -> Scope {
-    let object = ObjectRef::new("Deployment", "shop", "cart");
+    let object = ObjectRef::of(Kind::Deployment, "shop", "cart");
     Scope::Workload {
         object,
-        pods: vec![ObjectRef::new("Pod", "shop", "cart-5d-1")],
+        pods: vec![ObjectRef::of(Kind::Pod, "shop", "cart-5d-1")],
     }
 }
 
@@ -172,7 +173,7 @@ fn logged(yaml: String, client: &str, server: &str, question: &Question) -> Repo
         "log",
         server.as_bytes().to_vec(),
     );
-    builder.note(Need::Part(String::new()), Coverage::Complete);
+    builder.note(Need::Part(Part::Everything), Coverage::Complete);
     builder.taken_at(Time::parse("2026-11-15T06:00:00Z").expect("it is a time"));
     let snapshot = builder.finish();
     climb(&snapshot, &Mesh::build(&snapshot), question)
@@ -253,7 +254,7 @@ fn a_route_is_as_good_as_what_it_leads_to() {
     let report = check(
         &yaml,
         "",
-        Scope::Object(ObjectRef::new("VirtualService", "tools", "all")),
+        Scope::Object(ObjectRef::of(Kind::VirtualService, "tools", "all")),
     );
     assert_eq!(
         report.findings.first().map(|told| told.finding.code),

@@ -4,7 +4,8 @@ use super::super::{Question, Scope, climb};
 use crate::finding::Severity;
 use crate::report::{Report, Verdict};
 use crate::rules::Symptom;
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part};
 use meshladder_mesh::{Mesh, ObjectRef};
 use meshladder_sim::request::Claims;
 use meshladder_sim::walk::{Call, Caller, Url};
@@ -47,7 +48,7 @@ fn report(objects: &str, docs: &[(&str, String)], scope: Scope, seen: Option<Sym
     for (doc, text) in docs {
         builder.add(DocId::new(*doc), *doc, text.clone().into_bytes());
     }
-    builder.note(Need::Part(String::new()), Coverage::Complete);
+    builder.note(Need::Part(Part::Everything), Coverage::Complete);
     builder.taken_at(Time::parse("2026-11-15T06:00:00Z").expect("it is a time"));
     let snapshot = builder.finish();
     let mesh = Mesh::build(&snapshot);
@@ -101,8 +102,8 @@ fn plain_text_that_goes_on_being_refused_is_an_alarm_and_one_try_is_none() {
         (Verdict::Healthy, None)
     );
     let client = Scope::Workload {
-        object: ObjectRef::new("StatefulSet", "legacy", "old"),
-        pods: vec![ObjectRef::new("Pod", "legacy", "old-1")],
+        object: ObjectRef::of(Kind::StatefulSet, "legacy", "old"),
+        pods: vec![ObjectRef::of(Kind::Pod, "legacy", "old-1")],
     };
     assert_eq!(
         told(&report(STRICT, &refusals(1), client, None), "ML0802"),

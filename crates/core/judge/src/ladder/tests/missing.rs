@@ -3,9 +3,10 @@
 use super::super::{Question, Scope, climb, climb_along};
 use super::call;
 use crate::report::{Report, Verdict};
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Snapshot};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part, Snapshot};
 use meshladder_mesh::{Mesh, ObjectRef};
-use meshladder_sim::trace::{Branch, End, Kind, Trace};
+use meshladder_sim::trace::{Branch, End, EndKind, Trace};
 
 /// istiod was scaled to zero; its webhook must be asked about every pod of `shop`.
 const ISTIOD_DOWN: &str = r#"
@@ -110,7 +111,7 @@ pub(super) fn read(yaml: &str, without: &[(&str, &str)]) -> (Snapshot, Mesh) {
         "all.yaml",
         parts.join("---").into_bytes(),
     );
-    builder.note(Need::Part(String::new()), Coverage::Complete);
+    builder.note(Need::Part(Part::Everything), Coverage::Complete);
     for (_, path) in without {
         builder.note(
             Need::of_path(path),
@@ -195,7 +196,7 @@ fn a_connection_is_not_said_to_be_well_while_nobody_knows_whom_it_reaches() {
     let call = || call("shop", "catalog-1", "tcp://db.shop:3306");
     let walked = || {
         let end = End::new(
-            Kind::Forwarded,
+            EndKind::Forwarded,
             200,
             "via_upstream",
             "it reaches an address",
@@ -227,7 +228,7 @@ fn a_connection_is_not_said_to_be_well_while_nobody_knows_whom_it_reaches() {
 
 #[test]
 fn a_workload_of_a_kind_that_cannot_be_read_is_not_judged() {
-    let object = ObjectRef::new("Deployment", "shop", "cart");
+    let object = ObjectRef::of(Kind::Deployment, "shop", "cart");
     let scope = Scope::Workload {
         object,
         pods: Vec::new(),

@@ -2,8 +2,9 @@
 
 use super::known::{is_deprecated, written};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, NAMESPACES, PODS, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::INJECT;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "no annotation of Istio's is deprecated",
-    needs: &[NAMESPACES, SERVICES, PODS, DEPLOYMENTS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Namespace, Kind::Service, Kind::Pod, Kind::Deployment]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("annotation_deprecated.md"),
     check: Check::Object(check),

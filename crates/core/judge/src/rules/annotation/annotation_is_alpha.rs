@@ -2,8 +2,9 @@
 
 use super::known::{is_alpha, written};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, NAMESPACES, PODS, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "no annotation of Istio's is an alpha feature",
-    needs: &[NAMESPACES, SERVICES, PODS, DEPLOYMENTS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Namespace, Kind::Service, Kind::Pod, Kind::Deployment]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("annotation_is_alpha.md"),
     check: Check::Object(check),
@@ -52,6 +53,6 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 /// Without the CNI plugin a container `istio-init` redirects.
 fn is_redirected_by_cni(object: &Object) -> bool {
     let mut starting = object.spec_list("initContainers").iter();
-    object.id.kind == "Pod"
+    object.id.is(Kind::Pod)
         && !starting.any(|container| container.str_at("name") == Some("istio-init"))
 }

@@ -2,8 +2,9 @@
 
 use super::known::{is_in_place, kinds, written};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, NAMESPACES, PODS, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3301",
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every annotation of Istio's is on a kind that it is for",
-    needs: &[NAMESPACES, SERVICES, PODS, DEPLOYMENTS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Namespace, Kind::Service, Kind::Pod, Kind::Deployment]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("annotation_misplaced.md"),
     check: Check::Object(check),

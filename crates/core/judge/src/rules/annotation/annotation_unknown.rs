@@ -2,9 +2,10 @@
 
 use super::known::{kinds, names, written};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, NAMESPACES, PODS, SERVICES};
 use crate::rules::config::nearest::nearest;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3302",
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every annotation in Istio's name is one that Istio knows",
-    needs: &[NAMESPACES, SERVICES, PODS, DEPLOYMENTS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Namespace, Kind::Service, Kind::Pod, Kind::Deployment]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("annotation_unknown.md"),
     check: Check::Object(check),

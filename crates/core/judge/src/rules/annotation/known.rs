@@ -1,6 +1,7 @@
 //! The annotations that Istio knows, and the kinds they are for.
 
 use crate::rules::analyzed::GATEWAY_MANAGED;
+use meshladder_capture::Kind;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Member, Node};
 
@@ -126,10 +127,9 @@ const OWN: [&str; 3] = [
 /// Each annotation of Istio's on a Namespace, Service, Pod or Deployment that a person wrote. What
 /// istiod makes for a Gateway has the Gateway's annotations.
 pub(super) fn written(mesh: &Mesh) -> impl Iterator<Item = (&Object, &Member)> {
-    let core = ["Namespace", "Service", "Pod"]
+    let objects = [Kind::Namespace, Kind::Service, Kind::Pod, Kind::Deployment]
         .into_iter()
-        .flat_map(|kind| mesh.objects.of(kind, ""));
-    let objects = core.chain(mesh.objects.of_kind("Deployment"));
+        .flat_map(|kind| mesh.objects.of_kind(kind));
     let by_hand = objects.filter(|object| object.label(GATEWAY_MANAGED).is_none());
     by_hand.flat_map(|object| {
         let all = object

@@ -3,7 +3,10 @@
 use super::unmatched::{self, Why};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::PodFacts;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0903",
@@ -12,24 +15,19 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "a caller that policy means to admit runs under the service account that policy names",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/pods.json",
-        "k8s/serviceaccounts.json",
-    ],
-    uses: &[
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/services.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Pod, Kind::ServiceAccount]),
+    uses: Inputs::of(&[
+        Kind::PeerAuthentication,
+        Kind::RequestAuthentication,
+        Kind::Service,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0902"],
     docs: include_str!("account_changed.md"),
     check: Check::Request(check),
@@ -62,10 +60,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .hits(caller.reference())
         .hits(found.denial.server.reference());
     let name = &account.id.name;
-    let patch = format!(
-        r#"{{"spec":{{"template":{{"spec":{{"serviceAccountName":"{name}","serviceAccount":"{name}"}}}}}}}}"#
-    );
-    if workload.kind != "Pod" {
+    let account = Value::object([("serviceAccountName", name), ("serviceAccount", name)]);
+    let patch = Value::nested(["spec", "template", "spec"], account);
+    if !workload.is(Kind::Pod) {
         finding.fix(Fix::merge(&workload, patch));
     }
 }
@@ -75,7 +72,7 @@ fn proof(facts: &Facts<'_>, caller: &PodFacts) -> Evidence {
     let pod = facts
         .mesh
         .objects
-        .get("Pod", &caller.namespace, &caller.name)
+        .get(Kind::Pod, &caller.namespace, &caller.name)
         .expect("the caller is one of the pods");
     let template = facts.mesh.workload_of(pod).and_then(|workload| {
         let spec = workload.spec_at(["template", "spec"])?;

@@ -3,6 +3,8 @@
 use super::denial::{action_of, is_dry_run};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,15 +14,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Info,
     claim: "who may call and what may be called stand in one rule",
-    needs: &["k8s/authorizationpolicies.security.istio.io.json"],
-    uses: &["k8s/pods.json", "k8s/configmaps.json"],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy]),
+    uses: Inputs::of(&[Kind::Pod, Kind::ConfigMap]),
     explains: &[],
     docs: include_str!("and_written_as_or.md"),
     check: Check::Either(check),
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         let is_met = case.is_none_or(|case| {
             case.servers
                 .iter()

@@ -2,10 +2,11 @@
 
 use super::denial;
 use super::unmatched::{self, Unmatched, Why};
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::identity::{bypassed, drop_annotation};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, PodFacts};
 
 pub(super) static RULE: Rule = Rule {
@@ -15,26 +16,22 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "a caller that policy knows by its identity shows it by mutual TLS",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/serviceaccounts.json",
-        "k8s/services.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::RequestAuthentication,
+        Kind::DestinationRule,
+        Kind::PeerAuthentication,
+        Kind::ServiceAccount,
+        Kind::Service,
+        Kind::Sidecar,
+        Kind::ServiceEntry,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::VirtualService,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0902"],
     docs: include_str!("caller_in_plain_text.md"),
     check: Check::Request(check),
@@ -53,7 +50,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let pod = facts
         .mesh
         .objects
-        .get("Pod", &caller.namespace, &caller.name);
+        .get(Kind::Pod, &caller.namespace, &caller.name);
     if let Some((key, node)) = pod
         .filter(|_| caller.has_proxy)
         .and_then(|pod| bypassed(pod, case))
@@ -80,9 +77,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             );
             let finding = out.find(rule.id.clone(), message, Evidence::of(rule, node, "no TLS"));
             let at = rule.path_of(node);
-            finding.fix(Fix::json_patch(
+            finding.fix(Fix::patch(
                 &rule.id,
-                format!(r#"[{{"op":"replace","path":"{at}/mode","value":"ISTIO_MUTUAL"}}]"#),
+                [Op::replace(format!("{at}/mode"), "ISTIO_MUTUAL")],
             ));
             see(finding, found);
         }
@@ -101,11 +98,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                     message,
                     Evidence::of(policy, mode, "no mutual TLS"),
                 );
-                finding.fix(met::put(
-                    policy,
-                    "replace",
-                    &policy.path_of(mode),
-                    "\"PERMISSIVE\"",
+                finding.fix(Fix::patch(
+                    &policy.id,
+                    [Op::replace(policy.path_of(mode), "PERMISSIVE")],
                 ));
                 see(finding, found);
             }
@@ -118,7 +113,7 @@ fn without_proxy(facts: &Facts<'_>, caller: &PodFacts, found: Unmatched<'_>, out
     let Some(pod) = facts
         .mesh
         .objects
-        .get("Pod", &caller.namespace, &caller.name)
+        .get(Kind::Pod, &caller.namespace, &caller.name)
     else {
         return;
     };
@@ -153,7 +148,7 @@ fn disables_tls<'r>(
     let pod = facts
         .mesh
         .objects
-        .get("Pod", &caller.namespace, &caller.name)?;
+        .get(Kind::Pod, &caller.namespace, &caller.name)?;
     let rule = facts
         .mesh
         .destination_rule(facts.mesh.scope(pod), &case.host)?;

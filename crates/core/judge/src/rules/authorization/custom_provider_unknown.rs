@@ -1,14 +1,14 @@
 //! See the page beside this file.
 
 use super::denial::{self, As, is_dry_run};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::policy::PolicyVerdict;
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, reaches};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -18,19 +18,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "every CUSTOM policy names a provider that the mesh's configuration has",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/configmaps.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/services.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::ConfigMap, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::RequestAuthentication,
+        Kind::Service,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("custom_provider_unknown.md"),
     check: Check::Either(check),
@@ -41,7 +36,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if facts.mesh.config.tree.is_none() {
         return;
     }
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         let is_custom = policy.spec_at(["action"]).and_then(Node::str) == Some("CUSTOM");
         let pods = reached(facts, case, policy);
         if is_custom
@@ -88,7 +83,7 @@ fn reached<'r>(facts: &Facts<'r>, case: Option<&Case<'_>>, policy: &Object) -> V
         })
     };
     let root = &facts.mesh.config.root_namespace;
-    let pods = facts.mesh.objects.of_kind("Pod").iter();
+    let pods = facts.mesh.objects.of_kind(Kind::Pod).iter();
     pods.filter(is_asked)
         .filter(|pod| reaches(&policy.node, &Workload::of(pod), root))
         .collect()
@@ -147,11 +142,9 @@ fn provider_of(facts: &Facts<'_>, policy: &Object, pods: &[&Object], out: &mut S
         known.filter(|known| config.authorization_provider(known).is_some()),
     );
     if let (Some(near), Some(node)) = (near, node) {
-        finding.fix(met::put(
-            policy,
-            "replace",
-            &policy.path_of(node),
-            &escape(near),
+        finding.fix(Fix::patch(
+            &policy.id,
+            [Op::replace(policy.path_of(node), near)],
         ));
     }
     finding.fix(Fix::delete(&policy.id));
@@ -172,7 +165,7 @@ fn other_provider<'r>(facts: &Facts<'r>, policy: &Object, pod: &Object) -> Optio
     };
     let older = facts
         .mesh
-        .policies("AuthorizationPolicy", &Workload::of(pod));
+        .policies(Kind::AuthorizationPolicy, &Workload::of(pod));
     let mut older = older.into_iter().take_while(|other| other.id != policy.id);
     older.find(|other| {
         denial::action_of(other) == "CUSTOM"

@@ -7,6 +7,7 @@ use crate::policy::{PolicyObjects, PolicyVerdict, Traffic, WorkloadPolicies};
 use crate::rules::identity::bypassed;
 use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::Workload;
@@ -68,7 +69,7 @@ fn server<'r>(case: &'r Case<'r>, told: &Told<'r>) -> Option<&'r PodFacts> {
 
 /// Whether AuthorizationPolicies were all read.
 pub(super) fn is_readable(facts: &Facts<'_>) -> bool {
-    let need = Need::of_path("k8s/authorizationpolicies.security.istio.io.json");
+    let need = Need::Objects(Kind::AuthorizationPolicy);
     facts.snapshot.coverage(&need) == Coverage::Complete
 }
 
@@ -91,13 +92,13 @@ pub(super) fn verdict(
     let pod = facts
         .mesh
         .objects
-        .get("Pod", &server.namespace, &server.name)?;
+        .get(Kind::Pod, &server.namespace, &server.name)?;
     if is_rewritten(facts, case) {
         return Some(PolicyVerdict::Undecided(
             "what the path is rewritten to".into(),
         ));
     }
-    let nodes = |kind: &str| {
+    let nodes = |kind: Kind| {
         facts
             .mesh
             .objects
@@ -107,8 +108,8 @@ pub(super) fn verdict(
             .collect()
     };
     let objects = PolicyObjects {
-        authorization_policies: nodes("AuthorizationPolicy"),
-        request_authentications: nodes("RequestAuthentication"),
+        authorization_policies: nodes(Kind::AuthorizationPolicy),
+        request_authentications: nodes(Kind::RequestAuthentication),
     };
     let traffic = traffic(facts, case);
     let policies =
@@ -176,7 +177,7 @@ pub(super) fn is_mutual_tls(facts: &Facts<'_>, case: &Case<'_>, server: &PodFact
         .iter()
         .any(|hop| hop.direction != "inbound" && hop.tls == "none");
     let bypasses = |pod: &PodFacts| {
-        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        let stored = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
         stored.is_some_and(|stored| bypassed(stored, case).is_some())
     };
     let plain = plain || plain_server(facts, case, server).is_some();
@@ -192,7 +193,7 @@ pub(super) fn plain_server<'r>(
     let pod = facts
         .mesh
         .objects
-        .get("Pod", &server.namespace, &server.name)?;
+        .get(Kind::Pod, &server.namespace, &server.name)?;
     let (_, port) = witness::called_port(facts, case)?;
     let mode = facts
         .mesh
@@ -269,7 +270,7 @@ pub(super) fn server_port(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts)
     let pod = facts
         .mesh
         .objects
-        .get("Pod", &server.namespace, &server.name);
+        .get(Kind::Pod, &server.namespace, &server.name);
     let port = witness::called_port(facts, case).map(|(_, port)| port);
     port.zip(pod)
         .and_then(|(port, pod)| services::target_port(&port, pod))
@@ -278,12 +279,12 @@ pub(super) fn server_port(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts)
 
 /// The enforced policies of an action that reach a pod.
 pub(super) fn policies<'r>(facts: &Facts<'r>, pod: &PodFacts, action: &str) -> Vec<&'r Object> {
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+    let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return Vec::new();
     };
     let mut all = facts
         .mesh
-        .policies("AuthorizationPolicy", &Workload::of(stored));
+        .policies(Kind::AuthorizationPolicy, &Workload::of(stored));
     all.retain(|policy| action_of(policy) == action && !is_dry_run(policy));
     all
 }

@@ -1,11 +1,12 @@
 //! See the page beside this file.
 
 use super::denial::{self, As, Denial};
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::policy::PolicyVerdict;
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -15,18 +16,17 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "no DENY policy matches the request",
-    needs: &[],
-    uses: &[
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[
+        Kind::PeerAuthentication,
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::Pod,
+        Kind::Service,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("denied_by_policy.md"),
     check: Check::Request(check),
@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let Some(name) = denial.name().filter(|name| !name.is_bad_custom) else {
             continue;
         };
-        let id = ObjectRef::new("AuthorizationPolicy", name.namespace, name.name);
+        let id = ObjectRef::of(Kind::AuthorizationPolicy, name.namespace, name.name);
         match facts.mesh.objects.find(&id) {
             Some(policy) if matches(facts, case, &denial, policy) => {
                 read(facts, case, &denial, policy, name.rule, out);
@@ -83,20 +83,20 @@ fn read(
         .hits(denial.server.reference());
     finding.is_asked_for(denial::is_asked_for(facts, case, denial.server));
     if let Some(patch) = except_path(case, policy, node) {
-        finding.fix(Fix::json_patch(&policy.id, patch));
+        finding.fix(Fix::patch(&policy.id, patch));
     }
     if let Some(patch) = except_caller(facts, case, denial, policy, node) {
-        finding.fix(Fix::json_patch(&policy.id, patch));
+        finding.fix(Fix::patch(&policy.id, patch));
     }
     if policy.spec_list("rules").len() > 1 {
-        let remove = format!(r#"[{{"op":"remove","path":"/spec/rules/{rule}"}}]"#);
-        finding.fix(Fix::json_patch(&policy.id, remove));
+        let remove = vec![Op::remove(format!("/spec/rules/{rule}"))];
+        finding.fix(Fix::patch(&policy.id, remove));
     }
     finding.fix(Fix::delete(&policy.id));
 }
 
 /// Takes the path out of every operation that the rule lists.
-fn except_path(case: &Case<'_>, policy: &Object, rule: &Node) -> Option<String> {
+fn except_path(case: &Case<'_>, policy: &Object, rule: &Node) -> Option<Vec<Op>> {
     let path = case.call.to.path.split(['?', '#']).next()?;
     let operations = rule
         .get("to")?
@@ -113,7 +113,7 @@ fn except_caller(
     denial: &Denial<'_>,
     policy: &Object,
     rule: &Node,
-) -> Option<String> {
+) -> Option<Vec<Op>> {
     let principal = denial::principal(facts, case, denial.server)?;
     let sources = rule
         .get("from")?
@@ -129,18 +129,17 @@ fn except<'n>(
     parts: impl Iterator<Item = &'n Node>,
     list: &str,
     value: &str,
-) -> Option<String> {
-    let value = escape(value);
-    let patches: Vec<String> = parts
+) -> Option<Vec<Op>> {
+    let ops: Vec<Op> = parts
         .map(|part| {
             let at = policy.path_of(part);
             match part.get(list) {
-                Some(_) => format!(r#"{{"op":"add","path":"{at}/{list}/-","value":{value}}}"#),
-                None => format!(r#"{{"op":"add","path":"{at}/{list}","value":[{value}]}}"#),
+                Some(_) => Op::add(format!("{at}/{list}/-"), value),
+                None => Op::add(format!("{at}/{list}"), [value]),
             }
         })
         .collect();
-    (!patches.is_empty()).then(|| format!("[{}]", patches.join(",")))
+    (!ops.is_empty()).then_some(ops)
 }
 
 fn unread(case: &Case<'_>, denial: Denial<'_>, id: &ObjectRef, rule: usize, out: &mut Sink) {

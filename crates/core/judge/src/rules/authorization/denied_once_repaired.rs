@@ -5,9 +5,11 @@ use crate::finding::{Evidence, Rung, Severity};
 use crate::policy::PolicyVerdict;
 use crate::rules::endpoints::meant_pods;
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::rbac::PolicyName;
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 
 /// One fault may hide another: the request does not get as far as the policy that would deny it.
 pub(super) static RULE: Rule = Rule {
@@ -17,22 +19,17 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Info,
     claim: "no policy would deny a request that fails before it gets there",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-    ],
-    uses: &[
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::Service, Kind::AuthorizationPolicy]),
+    uses: Inputs::of(&[
+        Kind::RequestAuthentication,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("denied_once_repaired.md"),
     check: Check::Request(check),
@@ -53,8 +50,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     };
     let named = policy.as_deref().and_then(PolicyName::parse);
     let id = match named {
-        Some(name) => Some(ObjectRef::new(
-            "AuthorizationPolicy",
+        Some(name) => Some(ObjectRef::of(
+            Kind::AuthorizationPolicy,
             name.namespace,
             name.name,
         )),
@@ -82,10 +79,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 
 /// Whether the caller's own proxy ends the request.
 fn ends_before(case: &Case<'_>) -> bool {
-    let early = |kind: Kind| {
+    let early = |kind: EndKind| {
         matches!(
             kind,
-            Kind::NoRoute | Kind::NoCluster | Kind::NoEndpoints | Kind::NoListener
+            EndKind::NoRoute | EndKind::NoCluster | EndKind::NoEndpoints | EndKind::NoListener
         )
     };
     !case.trace.branches.is_empty()

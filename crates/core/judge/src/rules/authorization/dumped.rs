@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::finding::Evidence;
 use crate::rules::Facts;
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json;
+use meshladder_text::json::Raw;
 
 /// The first enforced ALLOW policy in a pod's proxy: its name, and where it stands.
 pub(super) fn allow_policy(facts: &Facts<'_>, pod: &PodFacts) -> Option<(String, Evidence)> {
@@ -47,12 +49,12 @@ pub(super) fn of_each<'f>(
         if found.len() == policies.len() {
             break;
         }
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
         let reaching = facts
             .mesh
-            .policies("RequestAuthentication", &Workload::of(stored));
+            .policies(Kind::RequestAuthentication, &Workload::of(stored));
         let new = |policy: &&Object| {
             policies.iter().any(|one| one.id == policy.id) && !found.contains_key(&policy.id)
         };
@@ -67,11 +69,11 @@ pub(super) fn of_each<'f>(
 /// An `RBAC` has `rules`, with the policies by name; "ALLOW" is the action when none is written.
 fn allowing(raw: Raw<'_>) -> Option<(String, usize)> {
     match raw.kind() {
-        Kind::Array => raw.elements().find_map(allowing),
-        Kind::Object => {
+        json::ValueKind::Array => raw.elements().find_map(allowing),
+        json::ValueKind::Object => {
             let rules = raw
                 .get("rules")
-                .filter(|rules| rules.kind() == Kind::Object);
+                .filter(|rules| rules.kind() == json::ValueKind::Object);
             let action = rules.and_then(|rules| rules.string_at("action"));
             let own = rules
                 .filter(|_| action.is_none_or(|action| action == "ALLOW"))

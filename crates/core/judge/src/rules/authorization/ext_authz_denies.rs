@@ -4,6 +4,8 @@ use super::denial;
 use super::ext_authz_unreachable::TYPE;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0916",
@@ -12,12 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "the external authorization service lets the request through",
-    needs: &["logs/", "k8s/pods.json"],
-    uses: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/envoyfilters.networking.istio.io.json",
-        "proxies/",
-    ],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::AuthorizationPolicy, Kind::EnvoyFilter]).and(&[Part::Proxies]),
     explains: &[],
     docs: include_str!("ext_authz_denies.md"),
     check: Check::Request(check),

@@ -3,7 +3,9 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met::Met;
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::{number, ports};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tree::{Node, Value};
@@ -15,20 +17,19 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "every external authorization service that a proxy asks is there",
-    needs: &["k8s/pods.json", "k8s/services.json"],
-    uses: &[
-        "k8s/envoyfilters.networking.istio.io.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::Service]),
+    uses: Inputs::of(&[
+        Kind::EnvoyFilter,
+        Kind::AuthorizationPolicy,
+        Kind::ServiceEntry,
+        Kind::ConfigMap,
+        Kind::EndpointSlice,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("ext_authz_unreachable.md"),
     check: Check::Either(check),

@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
 use super::denial::{self, action_of, fields, is_dry_run, is_http_only};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, Protocol};
 use meshladder_mesh::{Object, ObjectRef};
@@ -15,12 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "rules for a TCP port use no field that only HTTP has",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/services.json",
-        "k8s/pods.json",
-    ],
-    uses: &["proxies/", "logs/"],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE.and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0901", "ML0902"],
     docs: include_str!("http_rule_on_tcp_port.md"),
     check: Check::Either(check),
@@ -34,7 +32,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     {
         return;
     }
-    for service in facts.mesh.objects.of("Service", "") {
+    for service in facts.mesh.objects.of_kind(Kind::Service).iter() {
         for port in services::ports(service).filter(|port| port.protocol == Protocol::Tcp) {
             let is_called = called.as_ref().is_none_or(|called| {
                 called
@@ -57,7 +55,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 fn port_of(facts: &Facts<'_>, service: &Object, pod: &Object, port: u16, out: &mut Sink) {
     let reaching = facts
         .mesh
-        .policies("AuthorizationPolicy", &Workload::of(pod));
+        .policies(Kind::AuthorizationPolicy, &Workload::of(pod));
     let enforced = || {
         reaching
             .iter()
@@ -131,11 +129,13 @@ fn tell(policy: &Object, service: &Object, pod: &Object, port: u16, effect: &str
         service.spec_at(["ports"]).unwrap_or(&service.node),
         "the port is TCP",
     ));
-    finding
-        .hits(service.id.clone())
-        .hits(ObjectRef::new("Pod", &pod.id.namespace, &pod.id.name));
+    finding.hits(service.id.clone()).hits(ObjectRef::of(
+        Kind::Pod,
+        &pod.id.namespace,
+        &pod.id.name,
+    ));
     if let Some(patch) = without_http(policy, port) {
-        finding.fix(Fix::json_patch(&policy.id, patch));
+        finding.fix(Fix::patch(&policy.id, patch));
     }
     finding.fix(Fix::advice(
         "name the port http if HTTP is spoken there, else keep rules with HTTP fields to other `ports`",
@@ -144,8 +144,8 @@ fn tell(policy: &Object, service: &Object, pod: &Object, port: u16, effect: &str
 
 /// A patch after which the rules for this port say nothing that only HTTP has. A DENY without it
 /// would match everything, so it is kept away from the port.
-fn without_http(policy: &Object, port: u16) -> Option<String> {
-    let mut patches = Vec::new();
+fn without_http(policy: &Object, port: u16) -> Option<Vec<Op>> {
+    let mut ops = Vec::new();
     for rule in policy
         .spec_list("rules")
         .iter()
@@ -158,12 +158,10 @@ fn without_http(policy: &Object, port: u16) -> Option<String> {
             .filter_map(|to| to.get("operation"));
         if action_of(policy) == "DENY" {
             let path = |operation: &Node| policy.path_of(operation);
-            patches.extend(operations.map(|operation| {
-                format!(
-                    r#"{{"op":"add","path":"{}/notPorts","value":["{port}"]}}"#,
-                    path(operation)
-                )
-            }));
+            ops.extend(
+                operations
+                    .map(|operation| Op::add(format!("{}/notPorts", path(operation)), [port])),
+            );
             continue;
         }
         let only_http = |operation: &Node| {
@@ -173,23 +171,17 @@ fn without_http(policy: &Object, port: u16) -> Option<String> {
                 .all(|member| is_http_only(&member.key))
         };
         if let Some(to) = rule.get("to").filter(|_| operations.clone().all(only_http)) {
-            patches.push(format!(
-                r#"{{"op":"remove","path":"{}"}}"#,
-                policy.path_of(to)
-            ));
+            ops.push(Op::remove(policy.path_of(to)));
             continue;
         }
         for (_, node) in fields(rule)
             .into_iter()
             .filter(|(field, _)| is_http_only(field))
         {
-            patches.push(format!(
-                r#"{{"op":"remove","path":"{}"}}"#,
-                policy.path_of(node)
-            ));
+            ops.push(Op::remove(policy.path_of(node)));
         }
     }
-    (!patches.is_empty()).then(|| format!("[{}]", patches.join(",")))
+    (!ops.is_empty()).then_some(ops)
 }
 
 fn http_field(rule: &Node) -> Option<(&str, &Node)> {

@@ -3,10 +3,12 @@
 use super::denial::{action_of, fields, is_dry_run};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0909",
@@ -15,12 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Warning,
     claim: "a gateway whose policies look at `ipBlocks` sees the client's own address",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/services.json",
-        "k8s/pods.json",
-    ],
-    uses: &[],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &["ML0902"],
     docs: include_str!("ip_blocks_behind_load_balancer.md"),
     check: Check::Either(check),
@@ -34,7 +32,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for service in facts
         .mesh
         .objects
-        .of("Service", "")
+        .of_kind(Kind::Service)
+        .iter()
         .filter(|service| hides_clients(service))
     {
         let pods = facts.mesh.selected_pods(service);
@@ -53,7 +52,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         out.examined();
         for policy in facts
             .mesh
-            .policies("AuthorizationPolicy", &Workload::of(pod))
+            .policies(Kind::AuthorizationPolicy, &Workload::of(pod))
         {
             if let Some(node) = ip_blocks(policy) {
                 tell(policy, node, service, pod, out);
@@ -66,7 +65,7 @@ fn is_denied(case: &Case<'_>) -> bool {
     case.saw(403)
         || (case.seen.is_none()
             && case
-                .ends(meshladder_sim::trace::Kind::Denied)
+                .ends(meshladder_sim::trace::EndKind::Denied)
                 .next()
                 .is_some())
 }
@@ -112,7 +111,7 @@ fn tell(policy: &Object, node: &Node, service: &Object, pod: &Object, out: &mut 
         .hits(policy.id.clone());
     finding.fix(Fix::merge(
         &service.id,
-        r#"{"spec":{"externalTrafficPolicy":"Local"}}"#,
+        Value::nested(["spec", "externalTrafficPolicy"], "Local"),
     ));
     finding.fix(Fix::advice(
         "or use remoteIpBlocks, with numTrustedProxies set, behind a load balancer that adds x-forwarded-for",

@@ -3,10 +3,12 @@
 use super::{dumped, token_refused};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Dump, Section};
-use meshladder_capture::snapshot::{DocId, Document};
+use meshladder_capture::snapshot::{DocId, Document, Inputs, Part};
 use meshladder_mesh::Object;
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json;
+use meshladder_text::json::Raw;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0911",
@@ -15,13 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "istiod could fetch the keys that tokens are checked with",
-    needs: &["proxies/"],
-    uses: &[
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/pods.json",
-        "logs/",
-        "istiod/",
-    ],
+    needs: Inputs::NONE.and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::RequestAuthentication, Kind::Pod]).and(&[Part::Logs, Part::Istiod]),
     explains: &["ML0915"],
     docs: include_str!("jwks_not_fetched.md"),
     check: Check::Either(check),
@@ -64,7 +61,7 @@ fn of_mesh(facts: &Facts<'_>, out: &mut Sink) {
     let policies: Vec<&Object> = facts
         .mesh
         .objects
-        .of_kind("RequestAuthentication")
+        .of_kind(Kind::RequestAuthentication)
         .iter()
         .filter(is_remote)
         .collect();
@@ -92,7 +89,7 @@ fn of_mesh(facts: &Facts<'_>, out: &mut Sink) {
                     tell(policy, line, Confidence::Likely, out).severity(Severity::Warning);
                 }
             }
-            (None, None) => out.unknown.extend(facts.unread("logs/")),
+            (None, None) => out.unknown.extend(facts.unread(Part::Logs)),
         }
     }
 }
@@ -226,10 +223,10 @@ fn stand_in(document: &Document, policy: &Object) -> Option<(Evidence, bool)> {
 /// The first provider of one of the issuers that has such a key.
 fn provider(raw: Raw<'_>, issuers: &[&str]) -> Option<(usize, bool)> {
     match raw.kind() {
-        Kind::Array => raw
+        json::ValueKind::Array => raw
             .elements()
             .find_map(|element| provider(element, issuers)),
-        Kind::Object => {
+        json::ValueKind::Object => {
             let is_theirs = raw
                 .get("issuer")
                 .and_then(Raw::string)

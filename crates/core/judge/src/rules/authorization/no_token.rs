@@ -3,6 +3,8 @@
 use super::unmatched::{self, Why};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,24 +14,20 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "a request to a workload that wants a token has one",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/serviceaccounts.json",
-        "k8s/services.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::PeerAuthentication,
+        Kind::RequestAuthentication,
+        Kind::ServiceAccount,
+        Kind::Service,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0902"],
     docs: include_str!("no_token.md"),
     check: Check::Request(check),

@@ -2,12 +2,13 @@
 
 use super::unmatched::{self, Unmatched, Why};
 use super::{denial, dumped};
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_sim::rbac::PolicyName;
-use meshladder_text::json::escape;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0902",
@@ -16,22 +17,21 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "where there are ALLOW policies, one of them matches the request",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/serviceaccounts.json",
-        "k8s/services.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::PeerAuthentication,
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::ServiceAccount,
+        Kind::Service,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("not_in_allow_list.md"),
     check: Check::Request(check),
@@ -80,8 +80,8 @@ fn tell(facts: &Facts<'_>, case: &Case<'_>, found: &Unmatched<'_>, out: &mut Sin
     finding.is_asked_for(denial::is_asked_for(facts, case, found.denial.server));
     let caller = denial::caller(facts, case, found.denial.server);
     let port = denial::server_port(facts, case, found.denial.server).to_string();
-    for patch in lists(case, policy, caller, principal.as_deref(), &port) {
-        finding.fix(Fix::json_patch(&policy.id, patch));
+    for op in lists(case, policy, caller, principal.as_deref(), &port) {
+        finding.fix(Fix::patch(&policy.id, [op]));
     }
     // A rule for the caller's identity alone would go round the token.
     if denial::wants_token(policy) {
@@ -104,17 +104,12 @@ fn tell(facts: &Facts<'_>, case: &Case<'_>, found: &Unmatched<'_>, out: &mut Sin
 /// nothing.
 fn admit(policy: &Object, server: &PodFacts, principal: &str) -> Fix {
     if !policy.spec_list("rules").is_empty() {
-        let rule = format!(
-            r#"{{"from":[{{"source":{{"principals":[{}]}}}}]}}"#,
-            escape(principal)
-        );
-        return Fix::json_patch(
-            &policy.id,
-            format!(r#"[{{"op":"add","path":"/spec/rules/-","value":{rule}}}]"#),
-        );
+        let source = Value::nested(["source", "principals"], [principal]);
+        let rule = Value::nested(["from"], [source]);
+        return Fix::patch(&policy.id, [Op::add("/spec/rules/-", rule)]);
     }
     let name = format!("{}-callers", server.workload().name);
-    let id = ObjectRef::new("AuthorizationPolicy", &server.namespace, &name);
+    let id = ObjectRef::of(Kind::AuthorizationPolicy, &server.namespace, &name);
     let label = server
         .labels
         .get("app")
@@ -140,7 +135,7 @@ fn unread(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         ));
     };
     let Some(id) = PolicyName::parse(&name)
-        .map(|n| ObjectRef::new("AuthorizationPolicy", n.namespace, n.name))
+        .map(|n| ObjectRef::of(Kind::AuthorizationPolicy, n.namespace, n.name))
     else {
         return;
     };
@@ -168,7 +163,7 @@ fn lists(
     caller: Option<&PodFacts>,
     principal: Option<&str>,
     port: &str,
-) -> Vec<String> {
+) -> Vec<Op> {
     let path = case.call.to.path.split(['?', '#']).next();
     let authority = case.call.to.authority();
     let given = case
@@ -196,7 +191,7 @@ fn lists(
         ("to", "operation", "ports", Some(port)),
         ("to", "operation", "hosts", host),
     ];
-    let mut patches = Vec::new();
+    let mut ops = Vec::new();
     for rule in policy.spec_list("rules") {
         for (entries, part, key, value) in added {
             let parts = rule
@@ -209,14 +204,11 @@ fn lists(
                 .zip(value.into_iter().cycle())
             {
                 let at = policy.path_of(list);
-                patches.push(format!(
-                    r#"[{{"op":"add","path":"{at}/-","value":{}}}]"#,
-                    escape(value)
-                ));
+                ops.push(Op::add(format!("{at}/-"), value));
             }
         }
     }
-    patches
+    ops
 }
 
 #[cfg(test)]
@@ -246,7 +238,7 @@ mod tests {
             let mesh = Mesh::build(&builder.finish());
             let policy = mesh
                 .objects
-                .get("AuthorizationPolicy", "shop", "a")
+                .get(Kind::AuthorizationPolicy, "shop", "a")
                 .expect("it is there");
             assert_eq!(denial::wants_token(policy), expected, "{rule}");
         }

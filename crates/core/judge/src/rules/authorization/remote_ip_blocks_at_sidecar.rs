@@ -3,6 +3,8 @@
 use super::denial::{fields, is_dry_run};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
@@ -15,11 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Warning,
     claim: "who decides by the client's address trusts as many proxies as there are before it",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &["k8s/configmaps.json"],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Pod]),
+    uses: Inputs::of(&[Kind::ConfigMap]),
     explains: &["ML0902"],
     docs: include_str!("remote_ip_blocks_at_sidecar.md"),
     check: Check::Either(check),
@@ -38,7 +37,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let gateways = facts
         .mesh
         .objects
-        .of_kind("Pod")
+        .of_kind(Kind::Pod)
         .iter()
         .filter(|pod| is_router(pod) && trusts(pod));
     let (None, Some(gateway)) = (everywhere, gateways.into_iter().next()) else {
@@ -47,7 +46,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for policy in facts
         .mesh
         .objects
-        .of_kind("AuthorizationPolicy")
+        .of_kind(Kind::AuthorizationPolicy)
         .iter()
         .filter(|policy| !is_dry_run(policy))
     {
@@ -56,7 +55,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         };
         out.examined();
         let root = &facts.mesh.config.root_namespace;
-        let mut pods = facts.mesh.objects.of_kind("Pod").iter().filter(|pod| {
+        let mut pods = facts.mesh.objects.of_kind(Kind::Pod).iter().filter(|pod| {
             !is_router(pod)
                 && !trusts(pod)
                 && case.is_none_or(|case| {

@@ -3,6 +3,8 @@
 use super::token_refused;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,13 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "the proxy can fetch the keys that tokens are checked with",
-    needs: &[],
-    uses: &[
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/pods.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[Kind::RequestAuthentication, Kind::Pod]).and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0915"],
     docs: include_str!("remote_jwks_fails.md"),
     check: Check::Request(check),
@@ -55,7 +52,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     );
     finding.see(told.proof);
     for pod in &case.servers {
-        finding.hits(ObjectRef::new("Pod", &pod.namespace, &pod.name));
+        finding.hits(ObjectRef::of(Kind::Pod, &pod.namespace, &pod.name));
     }
     finding.fix(Fix::advice(
         "give the issuer's host a ServiceEntry that the workload imports, or let istiod fetch the keys",

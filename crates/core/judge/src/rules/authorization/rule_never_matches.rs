@@ -1,14 +1,14 @@
 //! See the page beside this file.
 
 use super::denial::{action_of, fields, is_dry_run};
-use crate::finding::{Evidence, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::policies::{Workload, reaches};
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -18,16 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Warning,
     claim: "policies name callers and ports as proxies know them",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/pods.json",
-        "k8s/services.json",
-    ],
-    uses: &[
-        "k8s/configmaps.json",
-        "k8s/namespaces.json",
-        "k8s/serviceaccounts.json",
-    ],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Pod, Kind::Service]),
+    uses: Inputs::of(&[Kind::ConfigMap, Kind::Namespace, Kind::ServiceAccount]),
     explains: &["ML0902"],
     docs: include_str!("rule_never_matches.md"),
     check: Check::Either(check),
@@ -37,7 +29,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for policy in facts
         .mesh
         .objects
-        .of_kind("AuthorizationPolicy")
+        .of_kind(Kind::AuthorizationPolicy)
         .iter()
         .filter(|policy| !is_dry_run(policy))
     {
@@ -86,12 +78,12 @@ fn reached<'r>(facts: &Facts<'r>, case: Option<&Case<'_>>, policy: &Object) -> V
         })
     };
     let near: Vec<&'r Object> = if policy.id.namespace == **root {
-        facts.mesh.objects.of_kind("Pod").iter().collect()
+        facts.mesh.objects.of_kind(Kind::Pod).iter().collect()
     } else {
         facts
             .mesh
             .objects
-            .in_namespace("Pod", &policy.id.namespace)
+            .in_namespace(Kind::Pod, &policy.id.namespace)
             .collect()
     };
     near.into_iter()
@@ -121,11 +113,9 @@ fn principal(
         message,
         Evidence::of(policy, item, "the principal"),
     );
-    finding.fix(met::put(
-        policy,
-        "replace",
-        &policy.path_of(item),
-        &escape(bare),
+    finding.fix(Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(item), bare)],
     ));
     for pod in pods {
         finding.hits(pod.id.clone());
@@ -145,12 +135,12 @@ fn namespace(
         facts
             .mesh
             .objects
-            .of_kind("Namespace")
+            .of_kind(Kind::Namespace)
             .iter()
             .map(|namespace| namespace.id.name.as_str())
     };
     if text.contains('*')
-        || facts.unread("k8s/namespaces.json").is_some()
+        || facts.unread(Kind::Namespace).is_some()
         || all().any(|name| name == text)
     {
         return;
@@ -167,11 +157,9 @@ fn namespace(
         message,
         Evidence::of(policy, item, "the namespace"),
     );
-    finding.fix(met::put(
-        policy,
-        "replace",
-        &policy.path_of(item),
-        &escape(meant),
+    finding.fix(Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(item), meant)],
     ));
     finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
 }
@@ -192,7 +180,7 @@ fn account(
     let Some((namespace, name)) = named.filter(|_| !text.contains('*')) else {
         return;
     };
-    let account = ObjectRef::new("ServiceAccount", namespace, name);
+    let account = ObjectRef::of(Kind::ServiceAccount, namespace, name);
     let of_pods = || {
         facts
             .mesh
@@ -202,7 +190,7 @@ fn account(
             .map(|pod| &*pod.service_account)
     };
     let is_there = facts.mesh.objects.find(&account).is_some() || of_pods().any(|own| own == name);
-    if is_there || facts.unread("k8s/serviceaccounts.json").is_some() {
+    if is_there || facts.unread(Kind::ServiceAccount).is_some() {
         return;
     }
     let Some(meant) = nearest(name, of_pods()) else {
@@ -221,11 +209,9 @@ fn account(
         .strip_suffix(name)
         .map(|head| format!("{head}{meant}"))
         .unwrap_or_default();
-    finding.fix(met::put(
-        policy,
-        "replace",
-        &policy.path_of(item),
-        &escape(&own),
+    finding.fix(Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(item), &own)],
     ));
     finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
 }
@@ -267,11 +253,9 @@ fn port(
         message,
         Evidence::of(policy, item, "the port"),
     );
-    finding.fix(met::put(
-        policy,
-        "replace",
-        &policy.path_of(item),
-        &format!("\"{target}\""),
+    finding.fix(Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(item), target.to_string())],
     ));
     for pod in pods {
         finding.hits(pod.id.clone());

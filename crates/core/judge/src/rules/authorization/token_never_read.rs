@@ -2,13 +2,13 @@
 
 use super::denial::{self, action_of, fields, is_dry_run, is_of_token};
 use super::token_refused;
-use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::finding::{Evidence, Finding, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, selector};
-use meshladder_text::json::escape;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0918",
@@ -17,17 +17,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "where a policy asks for a token, a RequestAuthentication has it read",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/envoyfilters.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::Pod,
+    ]),
+    uses: Inputs::of(&[Kind::EnvoyFilter, Kind::ConfigMap]).and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0901", "ML0902", "ML0913", "ML0915", "ML0919"],
     docs: include_str!("token_never_read.md"),
     check: Check::Either(check),
@@ -47,7 +42,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         .iter()
         .filter(|pod| pod.has_proxy && is_asked(case, &pod.namespace, &pod.name))
     {
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
         // Who reads tokens with a filter of their own needs no RequestAuthentication.
@@ -58,7 +53,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         }
         let policies = facts
             .mesh
-            .policies("AuthorizationPolicy", &Workload::of(stored));
+            .policies(Kind::AuthorizationPolicy, &Workload::of(stored));
         for policy in policies.into_iter().filter(|policy| !is_dry_run(policy)) {
             let Some(wanted) = wanted(policy) else {
                 continue;
@@ -66,7 +61,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             out.examined();
             let readers = facts
                 .mesh
-                .policies("RequestAuthentication", &Workload::of(stored));
+                .policies(Kind::RequestAuthentication, &Workload::of(stored));
             let unread = unread(&wanted, &readers)
                 .filter(|_| case.is_none_or(|case| bears(facts, case, policy)));
             if let Some(unread) = unread.filter(|_| !known.contains(&policy.id.to_string())) {
@@ -197,11 +192,9 @@ fn tell<'o>(
                 message,
                 Evidence::of(reader, issuer, "whose tokens are read"),
             );
-            let patch = met::put(
-                reader,
-                "replace",
-                &reader.path_of(issuer),
-                &escape(wanted.issuers[0]),
+            let patch = Fix::patch(
+                &reader.id,
+                [Op::replace(reader.path_of(issuer), wanted.issuers[0])],
             );
             finding.see(at_policy).fix(patch)
         }
@@ -239,11 +232,14 @@ fn tell<'o>(
 /// policy names.
 fn meant<'r>(facts: &Facts<'r>, policy: &Object, wanted: &Wanted<'_>) -> Option<&'r Object> {
     let is_for_nobody = |reader: &Object| {
-        let mut pods = facts.mesh.objects.in_namespace("Pod", &reader.id.namespace);
+        let mut pods = facts
+            .mesh
+            .objects
+            .in_namespace(Kind::Pod, &reader.id.namespace);
         !pods.any(|pod| {
             facts
                 .mesh
-                .policies("RequestAuthentication", &Workload::of(pod))
+                .policies(Kind::RequestAuthentication, &Workload::of(pod))
                 .iter()
                 .any(|r| r.id == reader.id)
         })
@@ -261,7 +257,7 @@ fn meant<'r>(facts: &Facts<'r>, policy: &Object, wanted: &Wanted<'_>) -> Option<
         facts
             .mesh
             .objects
-            .in_namespace("RequestAuthentication", &policy.id.namespace)
+            .in_namespace(Kind::RequestAuthentication, &policy.id.namespace)
     };
     beside()
         .find(|reader| is_for_nobody(reader))
@@ -271,27 +267,11 @@ fn meant<'r>(facts: &Facts<'r>, policy: &Object, wanted: &Wanted<'_>) -> Option<
 /// Makes the one select what the other does.
 fn same_selector(policy: &Object, reader: &Object) -> Option<Fix> {
     let wanted = policy.spec_at(["selector", "matchLabels"])?;
-    let labels: Vec<String> = wanted
-        .members()
-        .iter()
-        .map(|member| {
-            format!(
-                "{}:{}",
-                escape(&member.key),
-                escape(member.value.str().unwrap_or_default())
-            )
-        })
-        .collect();
-    let path = "/spec/selector";
+    let selector = Value::nested(["matchLabels"], wanted);
     let op = if reader.spec_at(["selector"]).is_some() {
-        "replace"
+        Op::replace("/spec/selector", selector)
     } else {
-        "add"
+        Op::add("/spec/selector", selector)
     };
-    Some(met::put(
-        reader,
-        op,
-        path,
-        &format!("{{\"matchLabels\":{{{}}}}}", labels.join(",")),
-    ))
+    Some(Fix::patch(&reader.id, [op]))
 }

@@ -3,6 +3,8 @@
 use super::denial::{has_token, is_dry_run, wants_token};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, reaches};
 
@@ -13,12 +15,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Info,
     claim: "where tokens are checked, a policy also requires one",
-    needs: &[
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[],
+    needs: Inputs::of(&[
+        Kind::RequestAuthentication,
+        Kind::AuthorizationPolicy,
+        Kind::Pod,
+    ]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("token_not_required.md"),
     check: Check::Either(check),
@@ -26,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let root = &facts.mesh.config.root_namespace;
-    for authentication in facts.mesh.objects.of_kind("RequestAuthentication") {
+    for authentication in facts.mesh.objects.of_kind(Kind::RequestAuthentication) {
         out.examined();
         let is_asked = |pod: &&Object| {
             case.is_none_or(|case| {
@@ -35,14 +37,19 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                     .any(|server| server.reference() == pod.id)
             })
         };
-        let mut pods = facts.mesh.objects.of_kind("Pod").iter().filter(is_asked);
+        let mut pods = facts
+            .mesh
+            .objects
+            .of_kind(Kind::Pod)
+            .iter()
+            .filter(is_asked);
         let Some(pod) = pods.find(|pod| reaches(&authentication.node, &Workload::of(pod), root))
         else {
             continue;
         };
         let policies = facts
             .mesh
-            .policies("AuthorizationPolicy", &Workload::of(pod));
+            .policies(Kind::AuthorizationPolicy, &Workload::of(pod));
         if policies
             .iter()
             .any(|policy| !is_dry_run(policy) && wants_token(policy))

@@ -4,6 +4,8 @@ use super::token_slip;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::policies::Workload;
 
@@ -14,13 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "the token of the request is one that the workload accepts",
-    needs: &[],
-    uses: &[
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/pods.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[Kind::RequestAuthentication, Kind::Pod]).and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("token_refused.md"),
     check: Check::Request(check),
@@ -98,12 +95,12 @@ pub(super) fn authentications<'r>(
     let server = case
         .servers
         .first()
-        .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+        .and_then(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name));
     server
         .map(|pod| {
             facts
                 .mesh
-                .policies("RequestAuthentication", &Workload::of(pod))
+                .policies(Kind::RequestAuthentication, &Workload::of(pod))
         })
         .unwrap_or_default()
 }

@@ -1,13 +1,12 @@
 //! Tokens that are refused because of a slip in the RequestAuthentication, not in the token.
 
-use crate::finding::Fix;
+use crate::finding::{Fix, Op};
 use crate::rules::Case;
 use crate::rules::config::nearest::{distance, nearest};
-use crate::rules::endpoints::met;
 use meshladder_mesh::Object;
 use meshladder_sim::jwt::Jwt;
 use meshladder_sim::request::Claims;
-use meshladder_text::json::{Raw, escape};
+use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
 
 /// What is wrong with an object that a token does not fit.
@@ -78,11 +77,9 @@ fn issuer<'r>(policy: &'r Object, rule: &'r Node, token: &Jwt) -> Option<Slip<'r
             "it names the issuer {wanted}, and the token says {}",
             token.issuer
         ),
-        fix: met::put(
-            policy,
-            "replace",
-            &policy.path_of(node),
-            &escape(&token.issuer),
+        fix: Fix::patch(
+            &policy.id,
+            [Op::replace(policy.path_of(node), &token.issuer)],
         ),
     })
 }
@@ -98,7 +95,7 @@ fn audience<'r>(policy: &'r Object, rule: &'r Node, token: &Jwt) -> Option<Slip<
                 "it names the audience {}, and the token is for {meant}",
                 node.str()?
             ),
-            fix: met::put(policy, "replace", &policy.path_of(node), &escape(meant)),
+            fix: Fix::patch(&policy.id, [Op::replace(policy.path_of(node), meant)]),
         })
     })
 }

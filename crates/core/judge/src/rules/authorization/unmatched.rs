@@ -3,6 +3,7 @@
 use super::denial::{self, As, Denial, is_http_only, is_of_token};
 use crate::policy::{PolicyVerdict, Traffic};
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::tree::Node;
 
@@ -117,7 +118,7 @@ fn meant_account<'r>(
     let accounts = facts
         .mesh
         .objects
-        .in_namespace("ServiceAccount", &caller.namespace);
+        .in_namespace(Kind::ServiceAccount, &caller.namespace);
     let mut meant = accounts.filter(|account| {
         let name = account.id.name.as_str();
         let is_named_so = name == workload || app.is_some_and(|app| app == name);
@@ -133,7 +134,10 @@ fn meant_account<'r>(
 
 /// The account that new pods of the workload get.
 pub(super) fn template_account(facts: &Facts<'_>, pod: &PodFacts) -> Option<String> {
-    let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)?;
+    let stored = facts
+        .mesh
+        .objects
+        .get(Kind::Pod, &pod.namespace, &pod.name)?;
     let spec = facts
         .mesh
         .workload_of(stored)?

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{CONFIG_MAPS, SECRETS, list};
+use crate::rules::analyzed::list;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::{MeshNetworks, ObjectRef};
 use meshladder_text::tree::Node;
 
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every network of the mesh names a registry that there is",
-    needs: &[SECRETS],
-    uses: &[CONFIG_MAPS],
+    needs: Inputs::of(&[Kind::Secret]),
+    uses: Inputs::of(&[Kind::ConfigMap]),
     explains: &[],
     docs: include_str!("network_of_unknown_registry.md"),
     check: Check::Object(check),
@@ -35,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for secret in facts
         .mesh
         .objects
-        .of_kind("Secret")
+        .of_kind(Kind::Secret)
         .iter()
         .filter(|secret| secret.label(OTHER_CLUSTERS) == Some("true"))
     {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
@@ -15,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "a Service of several clusters is the same in all of them",
-    needs: &[SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("service_differs_between_clusters.md"),
     check: Check::Object(check),
@@ -35,7 +36,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut services: BTreeMap<&ObjectRef, Vec<(&str, &Object)>> = BTreeMap::new();
     for (cluster, objects) in own.chain(others) {
         for service in objects
-            .of("Service", "")
+            .of_kind(Kind::Service)
+            .iter()
             .filter(|service| !service.is_assumed())
         {
             services

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use meshladder_capture::Kind;
 use meshladder_mesh::gateways::gateway_name;
 use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
@@ -19,7 +20,7 @@ impl<'m> Clients<'m> {
     pub(super) fn of(mesh: &'m Mesh) -> Self {
         let routers: Vec<&Object> = mesh
             .objects
-            .of_kind("Pod")
+            .of_kind(Kind::Pod)
             .iter()
             .filter(|pod| is_router(pod))
             .collect();
@@ -92,7 +93,7 @@ impl<'m> Clients<'m> {
     /// What is left to a delegate is the affair of its roots.
     fn of_delegate(&self, delegate: &'m Object) -> Vec<Scope<'m>> {
         let id = (delegate.id.namespace.as_str(), delegate.id.name.as_str());
-        let all = self.mesh.objects.of_kind("VirtualService").iter();
+        let all = self.mesh.objects.of_kind(Kind::VirtualService).iter();
         let roots = all.filter(|root| {
             !root.spec_list("hosts").is_empty()
                 && self

@@ -2,30 +2,40 @@
 
 use super::clients::Clients;
 use super::nearest::nearest_service;
-use super::{DESTINATION_RULES, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0513",
     name: "destination-rule-for-unknown-host",
-    aka: &["KIA0202"],
+    aka: &["IST0174", "KIA0202"],
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "the host of every DestinationRule is a Service's or a ServiceEntry's",
-    needs: &[DESTINATION_RULES, SERVICES, SERVICE_ENTRIES],
-    uses: &[PODS, SIDECARS],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Sidecar]),
     explains: &["ML0504", "ML06", "ML08"],
     docs: include_str!("destination_rule_for_unknown_host.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let Some(node) = rule.spec_at(["host"]) else {
             continue;
         };
@@ -91,9 +101,9 @@ fn tell(
         }
         Some(meant) => {
             if let Some((name, namespace)) = facts.mesh.domain.service_name(&meant) {
-                finding.hits(ObjectRef::new("Service", namespace, name));
+                finding.hits(ObjectRef::of(Kind::Service, namespace, name));
             }
-            finding.fix(patch::replace(rule, node, &escape(&meant)));
+            finding.fix(patch::replace(rule, node, &meant));
         }
     }
 }

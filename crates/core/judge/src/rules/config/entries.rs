@@ -1,5 +1,6 @@
 //! ServiceEntries, port by port.
 
+use meshladder_capture::Kind;
 use meshladder_mesh::services::{Protocol, number};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
@@ -45,7 +46,7 @@ pub(super) fn resolution(entry: &Object) -> &str {
 /// Every port of every ServiceEntry.
 pub(super) fn entries(mesh: &Mesh) -> impl Iterator<Item = Entry<'_>> {
     mesh.objects
-        .of_kind("ServiceEntry")
+        .of_kind(Kind::ServiceEntry)
         .iter()
         .flat_map(ports_of)
 }

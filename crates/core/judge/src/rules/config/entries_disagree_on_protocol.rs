@@ -1,11 +1,15 @@
 //! See the page beside this file.
 
 use super::entries::{Entry, entries, ports_of};
-use super::{SERVICE_ENTRIES, SERVICES, met};
+use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Mesh;
 use meshladder_mesh::host::covers;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0524",
@@ -14,14 +18,21 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "ServiceEntries with the same host and port agree on the protocol",
-    needs: &[SERVICE_ENTRIES],
-    uses: &[SERVICES],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Service]),
     explains: &["ML06"],
     docs: include_str!("entries_disagree_on_protocol.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for later in entries(facts.mesh) {
         if case.is_some_and(|case| !meets(case, &later)) {
             continue;
@@ -34,7 +45,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 .map(move |object| (host, object))
         });
         let known = beside
-            .filter(|(_, object)| object.id.kind == "ServiceEntry" && object.id < later.object.id);
+            .filter(|(_, object)| object.id.is(Kind::ServiceEntry) && object.id < later.object.id);
         for (host, object) in known {
             let other = ports_of(object).find(|other| {
                 other.port == later.port

@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::entries::has_dns_capture;
-use super::{SERVICE_ENTRIES, met};
+use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_sim::walk::Scheme;
@@ -16,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every ServiceEntry's host is a name that applications can resolve",
-    needs: &[SERVICE_ENTRIES],
-    uses: &["k8s/configmaps.json"],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::ConfigMap]),
     explains: &[],
     docs: include_str!("entry_host_may_not_resolve.md"),
     check: Check::Either(check),
@@ -38,7 +40,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if has_dns_capture(facts.mesh) {
         return;
     }
-    for entry in facts.mesh.objects.of_kind("ServiceEntry") {
+    for entry in facts.mesh.objects.of_kind(Kind::ServiceEntry) {
         for host in entry.spec_list("hosts") {
             let name = host.str().unwrap_or_default();
             if case.is_some_and(|case| !meets(case, name)) {

@@ -1,13 +1,15 @@
 //! See the page beside this file.
 
 use super::entries::ports_of;
-use super::{SERVICE_ENTRIES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::access_log::Line;
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::AccessLine;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0521",
@@ -16,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "a ServiceEntry whose address istiod made up has every port that is called",
-    needs: &[SERVICE_ENTRIES],
-    uses: &["logs/"],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::NONE.and(&[Part::Logs]),
     explains: &["ML06", "ML10"],
     docs: include_str!("entry_lacks_port.md"),
     check: Check::Request(check),
@@ -33,7 +35,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let all: Vec<&Object> = facts
         .mesh
         .objects
-        .of_kind("ServiceEntry")
+        .of_kind(Kind::ServiceEntry)
         .iter()
         .filter(for_host)
         .collect();
@@ -80,14 +82,18 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             Evidence::of(entry, ports, "the ports it has"),
         );
         finding.evidence.extend(proofs);
-        let value = format!(r#"{{"number":{port},"name":"tcp-{port}","protocol":"TCP"}}"#);
-        finding.fix(patch::set(entry, ports, "-", &value));
+        let added = Value::object([
+            ("number", Value::from(port)),
+            ("name", format!("tcp-{port}").into()),
+            ("protocol", "TCP".into()),
+        ]);
+        finding.fix(patch::set(entry, ports, "-", added));
     }
 }
 
 /// istiod takes the addresses it makes up for hosts from 240.240.0.0/16 and 2001:2::/48, which
 /// nobody has.
-fn is_made_up(line: &Line) -> bool {
+fn is_made_up(line: &AccessLine) -> bool {
     let (address, _) = line.upstream_host.rsplit_once(':').unwrap_or_default();
     line.cluster == "PassthroughCluster"
         && (address.starts_with("240.240.") || address.starts_with("[2001:2:"))

@@ -1,10 +1,12 @@
 //! See the page beside this file.
 
-use super::{SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::fleet::Rejected;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::Section;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 use meshladder_mesh::{Object, ObjectRef};
 
@@ -15,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no Service of type ExternalName declares an HTTP port",
-    needs: &[SERVICES],
-    uses: &["proxies/"],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::NONE.and(&[Part::Proxies]),
     explains: &["ML04", "ML06"],
     docs: include_str!("external_name_breaks_port.md"),
     check: Check::Either(check),
@@ -25,7 +27,13 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let external =
         |service: &&Object| service.spec_at(["type"]).and_then(|t| t.str()) == Some("ExternalName");
-    for service in facts.mesh.objects.of("Service", "").filter(external) {
+    for service in facts
+        .mesh
+        .objects
+        .of_kind(Kind::Service)
+        .iter()
+        .filter(external)
+    {
         for port in ports(service).filter(|port| case.is_none_or(|case| meets(case, port))) {
             out.examined();
             if port.protocol.is_http() || port.protocol == Protocol::Sniffed {
@@ -46,7 +54,7 @@ fn tell(facts: &Facts<'_>, service: &Object, port: &ServicePort<'_>, out: &mut S
         .proxies
         .iter()
         .flat_map(|(id, summary)| {
-            let pod = ObjectRef::new("Pod", &id.namespace, &id.pod);
+            let pod = ObjectRef::of(Kind::Pod, &id.namespace, &id.pod);
             summary
                 .rejected
                 .iter()
@@ -85,7 +93,7 @@ fn tell(facts: &Facts<'_>, service: &Object, port: &ServicePort<'_>, out: &mut S
         ));
     }
     grade(finding, facts, refused.is_empty());
-    finding.fix(patch::set(service, port.node, "name", "\"tcp\""));
+    finding.fix(patch::set(service, port.node, "name", "tcp"));
     finding.fix(Fix::advice(
         "start the port's name with tcp, or use a ServiceEntry for the host instead",
     ));

@@ -1,30 +1,41 @@
 //! See the page beside this file.
 
-use super::{GATEWAYS, PODS, SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
+mod objects;
+
 pub(super) static RULE: Rule = Rule {
     code: "ML0509",
     name: "gateway-port-not-on-service",
-    aka: &["IST0104"],
+    aka: &["IST0104", "IST0162"],
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every port of a Gateway is one that a Service of its pods leads to",
-    needs: &[GATEWAYS, PODS, SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Service]),
+    uses: Inputs::NONE,
     explains: &["ML06"],
     docs: include_str!("gateway_port_not_on_service.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         // Without pods it is another matter.
         let pods = facts.mesh.gateway_pods(gateway);
         let Some(pod) = pods.first() else { continue };
@@ -125,7 +136,7 @@ fn tell(
     finding.see(Evidence::of(service, has_ports, "the ports there are"));
     finding.hits(service.id.clone()).hits(pod.id.clone());
     if let (Some(free), Some(number)) = (free, server.node.at(["port", "number"])) {
-        finding.fix(patch::replace(server.gateway, number, &free.to_string()));
+        finding.fix(patch::replace(server.gateway, number, free));
     }
     let name = format!(
         "{}-{}",
@@ -137,6 +148,10 @@ fn tell(
         server.port
     );
     let port = server.port;
-    let value = format!(r#"{{"name":"{name}","port":{port},"targetPort":{port}}}"#);
-    finding.fix(patch::set(service, has_ports, "-", &value));
+    let added = Value::object([
+        ("name", Value::from(name)),
+        ("port", port.into()),
+        ("targetPort", port.into()),
+    ]);
+    finding.fix(patch::set(service, has_ports, "-", added));
 }

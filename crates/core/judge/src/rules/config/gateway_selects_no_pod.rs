@@ -1,13 +1,17 @@
 //! See the page beside this file.
 
 use super::clients::Clients;
-use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
+use meshladder_text::tree::Value;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0507",
@@ -16,16 +20,23 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Gateway selects a pod",
-    needs: &[GATEWAYS, PODS, VIRTUAL_SERVICES],
-    uses: &[SIDECARS],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::VirtualService]),
+    uses: Inputs::of(&[Kind::Sidecar]),
     explains: &["ML06"],
     docs: include_str!("gateway_selects_no_pod.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         if case.is_some_and(|case| !meets(facts.mesh, case, gateway)) {
             continue;
         }
@@ -120,7 +131,7 @@ fn tell(mesh: &Mesh, clients: &Clients<'_>, gateway: &Object, out: &mut Sink) {
         finding.fix(patch::replace(
             gateway,
             selector,
-            &format!(r#"{{"istio":{}}}"#, escape(value)),
+            Value::object([("istio", value)]),
         ));
     }
     finding.fix(Fix::advice(

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{GATEWAYS, PODS, VIRTUAL_SERVICES, met};
+use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0508",
@@ -18,16 +22,23 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no two Gateways want the same host or another protocol on one port of the same pods",
-    needs: &[GATEWAYS, PODS],
-    uses: &[VIRTUAL_SERVICES],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod]),
+    uses: Inputs::of(&[Kind::VirtualService]),
     explains: &["ML06"],
     docs: include_str!("gateway_server_conflict.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
-    for pod in facts.mesh.objects.of_kind("Pod") {
+    for pod in facts.mesh.objects.of_kind(Kind::Pod) {
         let gateways = facts.mesh.gateways_of(pod);
         let names: Vec<String> = gateways
             .iter()

@@ -1,15 +1,18 @@
 //! See the page beside this file.
 
 use super::clients::Clients;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::{covers, overlaps};
 use meshladder_mesh::traffic::binds_mesh;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0502",
@@ -18,16 +21,23 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every host of a VirtualService is one that a Gateway it names takes",
-    needs: &[VIRTUAL_SERVICES, GATEWAYS],
-    uses: &[PODS, SERVICES, SERVICE_ENTRIES, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Service, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML06"],
     docs: include_str!("gateway_takes_no_such_host.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let named = service
             .spec_strings("gateways")
             .filter(|entry| *entry != "mesh");
@@ -191,8 +201,8 @@ fn not_taken(
             .iter()
             .find_map(|server| server.get("hosts"))
         {
-            let value = escape(&format!("{}/{full}", service.id.namespace));
-            finding.fix(patch::set(gateway, hosts, "-", &value));
+            let host = format!("{}/{full}", service.id.namespace);
+            finding.fix(patch::set(gateway, hosts, "-", host));
         }
     }
     finding.fix(Fix::advice(

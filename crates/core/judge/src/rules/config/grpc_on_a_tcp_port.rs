@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
-use super::{PODS, SERVICES, patch};
+use super::patch;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::{Protocol, ServicePort, number, ports, target_port};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
@@ -14,15 +16,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every port that serves gRPC is one that Istio takes for gRPC",
-    needs: &[SERVICES],
-    uses: &[PODS],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &["ML06", "ML07"],
     docs: include_str!("grpc_on_a_tcp_port.md"),
     check: Check::Either(check),
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for service in facts.mesh.objects.of("Service", "") {
+    for service in facts.mesh.objects.of_kind(Kind::Service).iter() {
         for port in ports(service) {
             if case.is_some_and(|case| !meets(case, service, port.number)) {
                 continue;
@@ -107,7 +109,7 @@ fn tell(service: &Object, port: &ServicePort<'_>, proof: Evidence, out: &mut Sin
     if port.protocol == Protocol::Sniffed {
         finding.severity(Severity::Info);
     }
-    finding.fix(patch::set(service, port.node, "appProtocol", "\"grpc\""));
+    finding.fix(patch::set(service, port.node, "appProtocol", "grpc"));
     finding.fix(Fix::advice(
         "start the port's name with grpc, or set appProtocol: grpc",
     ));

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{PODS, SERVICES};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::envoy::dump::{Dump, Section, State};
-use meshladder_capture::snapshot::{DocId, ProxyRef};
+use meshladder_capture::Kind;
+use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
+use meshladder_capture::snapshot::{DocId, Inputs, Part, ProxyRef};
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 use meshladder_mesh::{Object, PodFacts};
@@ -19,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no headless TCP Service takes a port of HTTP Services for itself",
-    needs: &[SERVICES, "proxies/"],
-    uses: &[PODS],
+    needs: Inputs::of(&[Kind::Service]).and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &["ML06", "ML07", "ML10"],
     docs: include_str!("headless_service_takes_port.md"),
     check: Check::Either(check),
@@ -30,7 +30,7 @@ pub(super) static RULE: Rule = Rule {
 const LOOKED_AT: usize = 3;
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    let services = || facts.mesh.objects.of("Service", "");
+    let services = || facts.mesh.objects.of_kind(Kind::Service).iter();
     let headless =
         |service: &&Object| service.spec_at(["clusterIP"]).and_then(Node::str) == Some("None");
     let mut http: BTreeMap<u16, Vec<&Object>> = BTreeMap::new();
@@ -86,7 +86,7 @@ fn proxies<'f>(
     let is_asked = case.is_some();
     let mesh = facts.mesh;
     let is_sidecar = move |pod: &&PodFacts| {
-        let stored = mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        let stored = mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
         pod.has_proxy && !is_asked && !stored.is_some_and(is_router)
     };
     let any = mesh.pods.iter().filter(is_sidecar).take(LOOKED_AT);
@@ -105,7 +105,7 @@ fn taken(facts: &Facts<'_>, proxy: &ProxyRef, port: u16, cluster: &str) -> Optio
     let name = format!("0.0.0.0_{port}");
     let listener = dump
         .of(Section::Listeners)
-        .find(|one| one.name == name && one.state == State::Active)?;
+        .find(|one| one.name == name && one.state == ResourceState::Active)?;
     let text = listener.raw?.text();
     let is_tcp = !text.contains("http_connection_manager") && text.contains(cluster);
     is_tcp.then(|| {

@@ -1,12 +1,13 @@
 //! What a request meets.
 
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::hosts;
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 
 /// The host that the request names: `Host`, else that of its URL, in full when it is a Service's.
 pub(super) fn authority(case: &Case<'_>) -> String {
@@ -35,14 +36,14 @@ fn first_pod<'m>(facts: &Facts<'m>, case: &Case<'_>) -> Option<&'m Object> {
         .first()
         .filter(|hop| hop.direction != "inbound");
     let (namespace, name) = hop.and_then(|hop| hop.proxy.split_once('/'))?;
-    facts.mesh.objects.get("Pod", namespace, name)
+    facts.mesh.objects.get(Kind::Pod, namespace, name)
 }
 
 /// What the first proxy on the way imports.
 pub(super) fn scope<'m>(facts: &Facts<'m>, case: &Case<'_>) -> Option<Scope<'m>> {
     let client = || {
         case.client
-            .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name))
+            .and_then(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name))
     };
     first_pod(facts, case)
         .or_else(client)
@@ -66,8 +67,8 @@ pub(super) fn is_for_host(facts: &Facts<'_>, service: &Object, host: &str) -> bo
 
 /// Whether no route, or nobody listening, ends it: predicted or seen.
 pub(super) fn lacks_route(case: &Case<'_>) -> bool {
-    case.ends(Kind::NoRoute).next().is_some()
-        || case.ends(Kind::NoListener).next().is_some()
+    case.ends(EndKind::NoRoute).next().is_some()
+        || case.ends(EndKind::NoListener).next().is_some()
         || case
             .seen
             .is_some_and(|seen| seen.has("NR") || (seen.code == 404 && seen.flags.is_empty()))
@@ -75,7 +76,12 @@ pub(super) fn lacks_route(case: &Case<'_>) -> bool {
 
 /// Whether it fails, predicted or seen.
 pub(super) fn fails(case: &Case<'_>) -> bool {
-    let is_bad = |kind: Kind| !matches!(kind, Kind::Forwarded | Kind::Answered | Kind::Undecided);
+    let is_bad = |kind: EndKind| {
+        !matches!(
+            kind,
+            EndKind::Forwarded | EndKind::Answered | EndKind::Undecided
+        )
+    };
     case.trace
         .branches
         .iter()

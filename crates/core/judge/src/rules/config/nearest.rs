@@ -2,6 +2,7 @@
 
 pub(in crate::rules) use meshladder_text::near::{distance, nearest};
 
+use meshladder_capture::Kind;
 use meshladder_mesh::Mesh;
 
 /// The full name of the Service that an unknown host was probably meant to be: `catalog.shop`
@@ -19,7 +20,7 @@ pub(super) fn nearest_service(mesh: &Mesh, host: &str) -> Option<String> {
     let (name, namespace) = mesh.domain.service_name(host)?;
     let beside = mesh
         .objects
-        .in_namespace("Service", namespace)
+        .in_namespace(Kind::Service, namespace)
         .map(|service| service.id.name.as_str());
     if let Some(near) = nearest(name, beside) {
         return Some(full(near, namespace));

@@ -1,13 +1,16 @@
 //! See the page beside this file.
 
-use super::{GATEWAYS, PODS, met};
+use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::access_log::Line;
-use meshladder_capture::snapshot::DocId;
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::AccessLine;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0511",
@@ -16,16 +19,23 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "a certificate serves the hosts of one server only, so that a client's connection leads to one set of routes",
-    needs: &[GATEWAYS, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &["ML06"],
     docs: include_str!("one_certificate_on_several_servers.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
-    for pod in facts.mesh.objects.of_kind("Pod") {
+    for pod in facts.mesh.objects.of_kind(Kind::Pod) {
         let gateways = facts.mesh.gateways_of(pod);
         let names: Vec<String> = gateways
             .iter()
@@ -71,7 +81,7 @@ fn asked_about(
 ) {
     let takes =
         |server: &Server<'_>, host: &str| server.hosts().any(|(_, pattern)| covers(pattern, host));
-    let is_reused = |line: &&Line| {
+    let is_reused = |line: &&AccessLine| {
         let host = line.authority.split(':').next().unwrap_or_default();
         let crosses = |a: &Server<'_>, b: &Server<'_>| {
             takes(a, &line.server_name) && takes(b, host) && !takes(a, host)

@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::clients::Clients;
-use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every route has somewhere to go, and its weights say how much goes where",
-    needs: &[VIRTUAL_SERVICES],
-    uses: &[GATEWAYS, PODS, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService]),
+    uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Sidecar]),
     explains: &["ML06"],
     docs: include_str!("route_leads_nowhere.md"),
     check: Check::Either(check),
@@ -23,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         if case.is_some_and(|case| !meets(facts, case, service)) {
             continue;
         }
@@ -97,7 +99,7 @@ fn judge(service: &Object, kind: &str, route: &Node, is_used: bool, out: &mut Si
     );
     finding.severity(if is_used { severity } else { Severity::Info });
     if total == 0 && !to.is_empty() {
-        finding.fix(patch::set(service, &to[0], "weight", "100"));
+        finding.fix(patch::set(service, &to[0], "weight", 100_u16));
     }
     finding.fix(Fix::advice(
         "give the route a destination, and weights that add up to 100",

@@ -2,12 +2,15 @@
 
 use super::clients::Clients;
 use super::entries::resolution;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met};
+use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::{Destination, binds_mesh, destinations, hosts};
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0522",
@@ -16,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no route leads to a ServiceEntry that keeps the client's own destination",
-    needs: &[SERVICE_ENTRIES, VIRTUAL_SERVICES],
-    uses: &[GATEWAYS, PODS, SERVICES, SIDECARS],
+    needs: Inputs::of(&[Kind::ServiceEntry, Kind::VirtualService]),
+    uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Service, Kind::Sidecar]),
     explains: &["ML06", "ML07"],
     docs: include_str!("route_to_entry_without_resolution.md"),
     check: Check::Either(check),
@@ -25,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for to in destinations(service, &facts.mesh.domain) {
             let is_met = |case: &Case<'_>| {
                 met::fails(case)
@@ -38,7 +41,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             let mut owners = facts.mesh.registered(&to.host);
             let Some(owner) = owners
                 .next()
-                .filter(|owner| owner.id.kind == "ServiceEntry")
+                .filter(|owner| owner.id.is(Kind::ServiceEntry))
             else {
                 continue;
             };
@@ -74,6 +77,9 @@ fn tell(service: &Object, to: &Destination<'_>, owner: &Object, is_used: bool, o
         finding.severity(Severity::Info);
     }
     if !to.host.starts_with('*') {
-        finding.fix(Fix::merge(&owner.id, r#"{"spec":{"resolution":"DNS"}}"#));
+        finding.fix(Fix::merge(
+            &owner.id,
+            Value::nested(["spec", "resolution"], "DNS"),
+        ));
     }
 }

@@ -1,31 +1,43 @@
 //! See the page beside this file.
 
 use super::clients::Clients;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::{Destination, binds_mesh, destinations};
 use meshladder_mesh::{Mesh, Object};
+use meshladder_text::tree::Value;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0506",
     name: "route-to-missing-port",
-    aka: &["KIA1101"],
+    aka: &["IST0101", "KIA1101"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every port that a VirtualService routes to is one that the Service has",
-    needs: &[VIRTUAL_SERVICES, SERVICES, SERVICE_ENTRIES],
-    uses: &[GATEWAYS, PODS, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Sidecar]),
     explains: &["ML06", "ML07"],
     docs: include_str!("route_to_missing_port.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for to in destinations(service, &facts.mesh.domain) {
             let owners: Vec<&Object> = facts.mesh.registered(&to.host).collect();
             if owners.is_empty() || case.is_some_and(|case| !meets(facts, case, service, &to)) {
@@ -131,7 +143,7 @@ fn tell(
             service,
             to.node,
             "port",
-            &format!(r#"{{"number":{port}}}"#),
+            Value::object([("number", *port)]),
         ));
     }
 }

@@ -2,19 +2,19 @@
 
 use super::clients::Clients;
 use super::nearest::nearest;
-use super::{
-    DESTINATION_RULES, GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met,
-    patch,
-};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::destination_rule::DestinationRule;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_text::json::escape;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0504",
@@ -23,16 +23,23 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every subset that a VirtualService routes to is defined by a DestinationRule that the client uses",
-    needs: &[VIRTUAL_SERVICES, DESTINATION_RULES, SERVICES],
-    uses: &[GATEWAYS, PODS, SERVICE_ENTRIES, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::DestinationRule, Kind::Service]),
+    uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML06", "ML07"],
     docs: include_str!("route_to_undefined_subset.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let to: Vec<_> = destinations(service, &facts.mesh.domain)
             .into_iter()
             .filter(|to| to.subset.is_some())
@@ -116,7 +123,7 @@ fn judge(
         finding.severity(Severity::Warning);
     }
     if let Some((service, namespace)) = mesh.domain.service_name(&to.host) {
-        finding.hits(ObjectRef::new("Service", namespace, service));
+        finding.hits(ObjectRef::of(Kind::Service, namespace, service));
     }
     if let Some(rule) = rule {
         let stored = rule.rules[0];
@@ -135,7 +142,10 @@ fn judge(
             export,
             "where the DestinationRule that defines it is seen",
         ));
-        finding.fix(Fix::merge(&hidden.id, r#"{"spec":{"exportTo":null}}"#));
+        finding.fix(Fix::merge(
+            &hidden.id,
+            Value::nested(["spec", "exportTo"], Value::Null),
+        ));
     }
     finding.fix(Fix::advice(format!(
         "define subset {name} for {}, or route to one that is defined",
@@ -148,7 +158,7 @@ fn hidden<'m>(mesh: &'m Mesh, to: &Destination<'_>, client: Scope<'_>) -> Option
     let is_hidden =
         |rule: &&Object| defines(mesh, rule, to) && !mesh.is_exported_to(rule, client.namespace);
     mesh.objects
-        .of_kind("DestinationRule")
+        .of_kind(Kind::DestinationRule)
         .iter()
         .find(is_hidden)
 }
@@ -174,7 +184,7 @@ fn culprit<'m>(
     client: Scope<'_>,
     used: Option<&DestinationRule<'m>>,
 ) -> &'m ObjectRef {
-    let all = mesh.objects.of_kind("DestinationRule").iter();
+    let all = mesh.objects.of_kind(Kind::DestinationRule).iter();
     let Some(hidden) = all.into_iter().find(|rule| defines(mesh, rule, to)) else {
         return &service.id;
     };
@@ -198,31 +208,18 @@ fn offer(
 ) {
     let name = to.subset.unwrap_or_default();
     if let Some(near) = nearest(name, known.iter().copied()) {
-        finding.fix(patch::set(service, to.node, "subset", &escape(near)));
+        finding.fix(patch::set(service, to.node, "subset", near));
     }
     // The last subset is most often the newest version, which is what a new name is given to.
     let Some((stored, newest)) = rule.subsets().into_iter().next_back() else {
         return;
     };
-    let labels: Vec<String> = newest
+    let labels = newest
         .get("labels")
-        .map_or(&[][..], Node::members)
-        .iter()
-        .map(|m| {
-            format!(
-                "{}:{}",
-                escape(&m.key),
-                escape(m.value.str().unwrap_or_default())
-            )
-        })
-        .collect();
-    let value = format!(
-        r#"{{"name":{},"labels":{{{}}}}}"#,
-        escape(name),
-        labels.join(",")
-    );
+        .map_or_else(|| Value::Object(Box::default()), Value::from);
+    let value = Value::object([("name", Value::from(name)), ("labels", labels)]);
     let subsets = stored.spec_at(["subsets"]).unwrap_or(&stored.node);
-    finding.fix(patch::set(stored, subsets, "-", &value));
+    finding.fix(patch::set(stored, subsets, "-", value));
 }
 
 fn defined<'m>(rule: &DestinationRule<'m>) -> Vec<&'m str> {

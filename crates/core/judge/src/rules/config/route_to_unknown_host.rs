@@ -2,14 +2,17 @@
 
 use super::clients::Clients;
 use super::nearest::nearest_service;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0505",
@@ -18,19 +21,26 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every host that a VirtualService routes to is one that its clients know",
-    needs: &[VIRTUAL_SERVICES, SERVICES, SERVICE_ENTRIES],
-    uses: &[GATEWAYS, PODS, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Sidecar]),
     explains: &["ML0504", "ML0506", "ML06", "ML07"],
     docs: include_str!("route_to_unknown_host.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
 /// Names of Services in several clusters at once are kept by no object of this one.
 const OF_SEVERAL_CLUSTERS: &str = ".svc.clusterset.local";
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let to = destinations(service, &facts.mesh.domain);
         let scopes = match case {
             Some(case) if to.iter().any(|to| meets(facts, case, service, to)) => {
@@ -102,7 +112,7 @@ fn judge(
         finding.see(Evidence::object(owner, "what has the name"));
     }
     if let Some(meant) = meant {
-        finding.fix(patch::replace(service, at, &escape(&meant)));
+        finding.fix(patch::replace(service, at, &meant));
     }
     finding.fix(Fix::advice(
         "write the full name of a Service that exists, or create a ServiceEntry for the host",

@@ -1,9 +1,10 @@
 //! See the page beside this file.
 
-use super::{GATEWAYS, PODS, VIRTUAL_SERVICES, met};
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met::put;
+use super::met;
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
@@ -16,15 +17,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every server of a Gateway finds a section of the bound VirtualServices that it can use",
-    needs: &[GATEWAYS, VIRTUAL_SERVICES, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::VirtualService, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &["ML06"],
     docs: include_str!("section_against_tls_mode.md"),
     check: Check::Either(check),
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         let pods = facts.mesh.gateway_pods(gateway);
         let namespace = pods
             .first()
@@ -156,10 +157,8 @@ fn patch(server: &Server<'_>, section: &str) -> Option<Fix> {
         _ => return None,
     };
     let path = format!("{}{path}", server.gateway.path_of(server.node));
-    Some(put(
-        server.gateway,
-        "replace",
-        &path,
-        &format!("\"{value}\""),
+    Some(Fix::patch(
+        &server.gateway.id,
+        [Op::replace(path, value.to_string())],
     ))
 }

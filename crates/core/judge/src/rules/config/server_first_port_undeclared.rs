@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
-use super::{PODS, SERVICES, patch};
+use super::patch;
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{Protocol, ServicePort, number, ports, target_port};
 
@@ -13,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every port where the server speaks first is declared as TCP",
-    needs: &[SERVICES],
-    uses: &[PODS],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &["ML06", "ML10"],
     docs: include_str!("server_first_port_undeclared.md"),
     check: Check::Either(check),
@@ -32,7 +34,7 @@ pub(in crate::rules) const SERVER_FIRST: [(u16, &str); 7] = [
 ];
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for service in facts.mesh.objects.of("Service", "") {
+    for service in facts.mesh.objects.of_kind(Kind::Service).iter() {
         let mut pod = None;
         for port in ports(service) {
             let is_called = |case: &Case<'_>| {
@@ -91,5 +93,5 @@ fn tell<'o>(
         Evidence::of(service, port.node, "the port"),
     );
     finding.hits(service.id.clone());
-    finding.fix(patch::set(service, port.node, "appProtocol", "\"tcp\""))
+    finding.fix(patch::set(service, port.node, "appProtocol", "tcp"))
 }

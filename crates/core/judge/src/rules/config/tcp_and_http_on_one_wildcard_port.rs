@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::entries::{Entry, entries};
-use super::{PODS, SERVICE_ENTRIES, SERVICES, met};
+use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "no ServiceEntry without an address speaks TCP on a port where Services speak HTTP",
-    needs: &[SERVICE_ENTRIES, SERVICES],
-    uses: &[PODS],
+    needs: Inputs::of(&[Kind::ServiceEntry, Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &["ML06"],
     docs: include_str!("tcp_and_http_on_one_wildcard_port.md"),
     check: Check::Either(check),
@@ -29,7 +31,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             continue;
         }
         out.examined();
-        let services = facts.mesh.objects.of("Service", "");
+        let services = facts.mesh.objects.of_kind(Kind::Service).iter();
         let http = services.filter_map(|service| Some((service, http_port(service, entry.port)?)));
         let seen = http.filter(|(service, _)| {
             facts

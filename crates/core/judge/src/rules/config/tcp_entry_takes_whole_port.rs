@@ -1,11 +1,15 @@
 //! See the page beside this file.
 
 use super::entries::{Entry, entries, has_dns_capture};
-use super::{SERVICE_ENTRIES, met};
+use super::met;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0519",
@@ -14,14 +18,21 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every ServiceEntry for TCP has an address, so that it takes no other host's connections",
-    needs: &[SERVICE_ENTRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::NONE,
     explains: &["ML06", "ML07", "ML10"],
     docs: include_str!("tcp_entry_takes_whole_port.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let all: Vec<Entry<'_>> = entries(facts.mesh).filter(takes_port).collect();
     let captures = has_dns_capture(facts.mesh);
     for (i, entry) in all.iter().enumerate() {

@@ -1,12 +1,13 @@
 //! See the page beside this file.
 
-use super::{DESTINATION_RULES, GATEWAYS, PODS, SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::Protocol;
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,15 +17,20 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "whoever calls a gateway's TLS server says for which host",
-    needs: &[DESTINATION_RULES, GATEWAYS, SERVICES, PODS],
-    uses: &[],
+    needs: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::Gateway,
+        Kind::Service,
+        Kind::Pod,
+    ]),
+    uses: Inputs::NONE,
     explains: &["ML06", "ML08"],
     docs: include_str!("tls_without_sni.md"),
     check: Check::Either(check),
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let lacks = |tls: &&Node| {
             matches!(tls.str_at("mode"), Some("SIMPLE" | "MUTUAL")) && tls.get("sni").is_none()
         };
@@ -121,6 +127,6 @@ fn tell(
         .map(|(_, host)| host)
         .find(|host| !host.starts_with('*'));
     if let Some(host) = host {
-        finding.fix(patch::set(rule, tls, "sni", &escape(host)));
+        finding.fix(patch::set(rule, tls, "sni", host));
     }
 }

@@ -2,13 +2,14 @@
 
 use super::clients::Clients;
 use super::nearest::nearest_service;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -18,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every host that a VirtualService routes for sidecars is a Service's or a ServiceEntry's",
-    needs: &[VIRTUAL_SERVICES, SERVICES, SERVICE_ENTRIES],
-    uses: &[GATEWAYS, PODS, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Sidecar]),
     explains: &["ML06"],
     docs: include_str!("virtual_service_host_in_no_registry.md"),
     check: Check::Either(check),
@@ -30,7 +31,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for service in facts
         .mesh
         .objects
-        .of_kind("VirtualService")
+        .of_kind(Kind::VirtualService)
         .iter()
         .filter(|service| binds_mesh(service))
     {
@@ -117,9 +118,9 @@ fn unknown(
         }
         Some(meant) => {
             if let Some((name, namespace)) = facts.mesh.domain.service_name(&meant) {
-                finding.hits(ObjectRef::new("Service", namespace, name));
+                finding.hits(ObjectRef::of(Kind::Service, namespace, name));
             }
-            finding.fix(patch::replace(service, node, &escape(&meant)));
+            finding.fix(patch::replace(service, node, &meant));
         }
     }
     finding.fix(Fix::advice(

@@ -2,13 +2,16 @@
 
 use super::clients::Clients;
 use super::nearest::{distance, nearest};
-use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0501",
@@ -17,16 +20,23 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Gateway that a VirtualService names exists",
-    needs: &[VIRTUAL_SERVICES, GATEWAYS],
-    uses: &[PODS, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Sidecar]),
     explains: &["ML0502", "ML06"],
     docs: include_str!("virtual_service_names_missing_gateway.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for entry in service.spec_list("gateways") {
             let name = entry.str().unwrap_or_default();
             if name == "mesh" {
@@ -113,7 +123,7 @@ fn missing(
         {
             finding.see(Evidence::object(gateway, "the Gateway that may be meant"));
         }
-        finding.fix(patch::replace(service, entry, &escape(&meant)));
+        finding.fix(patch::replace(service, entry, &meant));
     }
     finding.fix(Fix::advice(
         "name a Gateway that exists, as namespace/name, or create this one",
@@ -136,10 +146,7 @@ fn meant(mesh: &Mesh, service: &Object, written: &str) -> Option<String> {
                 .any(|host| server.takes(service, host, &mesh.domain))
         }) && !mesh.gateway_pods(gateway).is_empty()
     };
-    let gateways = mesh
-        .objects
-        .of("Gateway", "networking.istio.io")
-        .filter(takes);
+    let gateways = mesh.objects.of_kind(Kind::Gateway).iter().filter(takes);
     let best =
         gateways.min_by_key(|gateway| (distance(name, &gateway.id.name), gateway.id.clone()))?;
     Some(format!("{}/{}", best.id.namespace, best.id.name))

@@ -3,6 +3,8 @@
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::tree::Node;
@@ -14,19 +16,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every proxy can load the modules of the WasmPlugins that are for it",
-    needs: &[
-        "k8s/wasmplugins.extensions.istio.io.json",
-        "k8s/pods.json",
-        "logs/",
-    ],
-    uses: &["k8s/configmaps.json"],
+    needs: Inputs::of(&[Kind::WasmPlugin, Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::ConfigMap]),
     explains: &["ML0313", "ML09", "ML10"],
     docs: include_str!("wasm_module_not_loaded.md"),
     check: Check::Either(check),
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    if facts.mesh.objects.of_kind("WasmPlugin").is_empty() {
+    if facts.mesh.objects.of_kind(Kind::WasmPlugin).is_empty() {
         return;
     }
     if case.is_some_and(|case| case.seen.is_some_and(Symptom::is_success)) {
@@ -38,10 +36,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         .iter()
         .filter(|pod| pod.has_proxy && is_asked(case, pod))
     {
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
-        for plugin in facts.mesh.policies("WasmPlugin", &Workload::of(stored)) {
+        for plugin in facts.mesh.policies(Kind::WasmPlugin, &Workload::of(stored)) {
             out.examined();
             module(facts, plugin, stored, out);
         }

@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::entries::{Entry, entries};
-use super::{SERVICE_ENTRIES, met};
+use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
 
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "no ServiceEntry with a TLS wildcard gets calls to other hosts",
-    needs: &[SERVICE_ENTRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::NONE,
     explains: &["ML06"],
     docs: include_str!("wildcard_tls_entry_takes_others.md"),
     check: Check::Either(check),

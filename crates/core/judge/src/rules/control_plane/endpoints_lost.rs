@@ -3,7 +3,9 @@
 use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_text::tree::Node;
 
@@ -14,12 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Error,
     claim: "istiod sends proxies the endpoints that the cluster has",
-    needs: &[
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "proxies/",
-    ],
-    uses: &["k8s/pods.json", "k8s/deployments.apps.json"],
+    needs: Inputs::of(&[Kind::Service, Kind::EndpointSlice]).and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Deployment]),
     explains: &["ML07"],
     docs: include_str!("endpoints_lost.md"),
     check: Check::Proxy(check),
@@ -70,7 +68,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let finding = out.find(istiod.clone(), message, proof);
     finding
         .confidence(Confidence::Likely)
-        .hits(ObjectRef::new("Pod", namespace, name));
+        .hits(ObjectRef::of(Kind::Pod, namespace, name));
     let restart = format!(
         "kubectl rollout restart deployment/{} -n {}",
         istiod.name, istiod.namespace
@@ -100,7 +98,13 @@ fn istiod(facts: &Facts<'_>) -> ObjectRef {
         .into_iter()
         .find_map(|pod| facts.mesh.pod(&pod.id.namespace, &pod.id.name));
     pod.map_or_else(
-        || ObjectRef::new("Deployment", &facts.mesh.config.root_namespace, "istiod"),
+        || {
+            ObjectRef::of(
+                Kind::Deployment,
+                &facts.mesh.config.root_namespace,
+                "istiod",
+            )
+        },
         PodFacts::workload,
     )
 }

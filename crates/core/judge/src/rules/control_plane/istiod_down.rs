@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::finding::{Evidence, Finding, Fix, Risk, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::{is_ready, number};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 /// Proxies go on with what they have, so it shows late: at the next pod, the next change, the next
 /// certificate.
@@ -17,17 +19,16 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Error,
     claim: "every istiod that proxies rely on has a ready pod",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/services.json",
-        "k8s/events.json",
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-        "k8s/configmaps.json",
-        "logs/",
-        "proxies/",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::Service,
+        Kind::Event,
+        Kind::MutatingWebhook,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Logs, Part::Proxies]),
     explains: &["ML0202", "ML03", "ML04", "ML07", "ML10"],
     docs: include_str!("istiod_down.md"),
     check: Check::Mesh(check),
@@ -37,8 +38,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let all = istiods(facts);
     if all.is_empty() && is_missed(facts) {
         // Whether there should be one, only the Deployments tell.
-        out.unknown
-            .extend(facts.unread("k8s/deployments.apps.json"));
+        out.unknown.extend(facts.unread(Kind::Deployment));
     }
     let (down, up): (Vec<&Object>, Vec<&Object>) =
         all.into_iter().partition(|d| !has_ready_pod(facts, d));
@@ -59,13 +59,18 @@ fn is_missed(facts: &Facts<'_>) -> bool {
     let selects = |service: &Object| {
         service.spec_at(["selector", "app"]).and_then(Node::str) == Some("istiod")
     };
-    facts.mesh.objects.of("Service", "").any(selects)
+    facts
+        .mesh
+        .objects
+        .of_kind(Kind::Service)
+        .iter()
+        .any(selects)
         && !facts.mesh.istiods(None).iter().any(|pod| is_ready(pod))
 }
 
 /// The Deployments of istiod; where they cannot be read, the ReplicaSets that they made last.
 fn istiods<'f>(facts: &Facts<'f>) -> Vec<&'f Object> {
-    let all = |kind: &str| {
+    let all = |kind: Kind| {
         facts
             .mesh
             .objects
@@ -73,11 +78,11 @@ fn istiods<'f>(facts: &Facts<'f>) -> Vec<&'f Object> {
             .iter()
             .filter(|object| is_istiod(object))
     };
-    if facts.unread("k8s/deployments.apps.json").is_none() {
-        return all("Deployment").collect();
+    if facts.unread(Kind::Deployment).is_none() {
+        return all(Kind::Deployment).collect();
     }
     let mut newest: BTreeMap<ObjectRef, &Object> = BTreeMap::new();
-    for made in all("ReplicaSet") {
+    for made in all(Kind::ReplicaSet) {
         let known = newest.entry(maker(made)).or_insert(made);
         if generation(made) > generation(known) {
             *known = made;
@@ -97,7 +102,7 @@ fn maker(object: &Object) -> ObjectRef {
         .and_then(|owner| owner.str_at("name"));
     name.map_or_else(
         || object.id.clone(),
-        |name| ObjectRef::new("Deployment", &object.id.namespace, name),
+        |name| ObjectRef::of(Kind::Deployment, &object.id.namespace, name),
     )
 }
 
@@ -121,7 +126,7 @@ fn has_ready_pod(facts: &Facts<'_>, deployment: &Object) -> bool {
     let pods = facts
         .mesh
         .objects
-        .in_namespace("Pod", &deployment.id.namespace);
+        .in_namespace(Kind::Pod, &deployment.id.namespace);
     pods.filter(|pod| selector.is_some_and(|selector| pod.accepted_by(selector)))
         .any(is_ready)
 }
@@ -134,7 +139,7 @@ fn revision(deployment: &Object) -> &str {
 fn users<'f>(facts: &Facts<'f>, deployment: &Object) -> Vec<&'f PodFacts> {
     let own = revision(deployment);
     let of_revision = |pod: &&PodFacts| {
-        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        let stored = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
         pod.has_proxy
             && stored
                 .and_then(|pod| pod.annotation("istio.io/rev"))
@@ -190,7 +195,7 @@ fn tell(
     }
     consequences(facts, finding);
     if wanted == 0 {
-        let fix = Fix::merge(&id, r#"{"spec":{"replicas":1}}"#);
+        let fix = Fix::merge(&id, Value::nested(["spec", "replicas"], 1_u16));
         finding.fix(fix.unchecked("it is only repaired once a pod of istiod is ready"));
     } else {
         let (namespace, name) = (&id.namespace, &id.name);
@@ -217,7 +222,7 @@ fn ailment(facts: &Facts<'_>, deployment: &Object) -> Option<(String, Evidence)>
     let pods = facts
         .mesh
         .objects
-        .in_namespace("Pod", &deployment.id.namespace);
+        .in_namespace(Kind::Pod, &deployment.id.namespace);
     pods.filter(|pod| pod.accepted_by(selector) && !is_ready(pod))
         .find_map(|pod| {
             let list = |key: &str| pod.node.at(["status", key]).map_or(&[][..], Node::items);
@@ -248,11 +253,16 @@ fn ailment(facts: &Facts<'_>, deployment: &Object) -> Option<(String, Evidence)>
 /// What it has done already: pods that were refused, streams that were lost.
 fn consequences(facts: &Facts<'_>, finding: &mut Finding) {
     const SHOWN: usize = 2;
-    let refused = facts.mesh.objects.of_kind("Event").iter().filter(|event| {
-        let message = event.node.str_at("message").unwrap_or_default();
-        event.node.str_at("reason") == Some("FailedCreate")
-            && message.contains("failed calling webhook")
-    });
+    let refused = facts
+        .mesh
+        .objects
+        .of_kind(Kind::Event)
+        .iter()
+        .filter(|event| {
+            let message = event.node.str_at("message").unwrap_or_default();
+            event.node.str_at("reason") == Some("FailedCreate")
+                && message.contains("failed calling webhook")
+        });
     for event in refused.take(SHOWN) {
         let message = event.node.get("message").unwrap_or(&event.node);
         finding.see(Evidence::of(

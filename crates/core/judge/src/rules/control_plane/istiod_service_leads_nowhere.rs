@@ -1,13 +1,14 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::{is_ready, number, ports, target_port};
-use meshladder_text::json::escape;
-use meshladder_text::tree::{Member, Node};
+use meshladder_text::tree::{Member, Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0205",
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Error,
     claim: "the Service of every istiod leads to it",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &["ML0202", "ML03", "ML04", "ML05", "ML06", "ML07", "ML10"],
     docs: include_str!("istiod_service_leads_nowhere.md"),
     check: Check::Mesh(check),
@@ -59,7 +60,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// `istiod`, or `istiod-<revision>`.
 fn service_of<'f>(facts: &Facts<'f>, pod: &Object) -> Option<&'f Object> {
-    let named = |name: &str| facts.mesh.objects.get("Service", &pod.id.namespace, name);
+    let named = |name: &str| {
+        facts
+            .mesh
+            .objects
+            .get(Kind::Service, &pod.id.namespace, name)
+    };
     match pod
         .label("istio.io/rev")
         .filter(|revision| *revision != "default")
@@ -89,18 +95,13 @@ fn wrong_selector(service: &Object, selector: &Node, pod: &Object, out: &mut Sin
         pod.labels().unwrap_or(&pod.node),
         "the labels of istiod, which is ready",
     ));
-    let pair = |label: &&Member| {
-        format!(
-            "{}:{}",
-            escape(&label.key),
-            pod.label(&label.key)
-                .map_or_else(|| "null".to_owned(), escape)
-        )
-    };
-    let pairs: Vec<String> = wrong.iter().map(pair).collect();
+    // `null` takes a label out of the selector that the pod does not have.
+    let labels = wrong
+        .iter()
+        .map(|label| (&*label.key, pod.label(&label.key)));
     finding.fix(Fix::merge(
         &service.id,
-        format!(r#"{{"spec":{{"selector":{{{}}}}}}}"#, pairs.join(",")),
+        Value::nested(["spec", "selector"], Value::object(labels)),
     ));
 }
 
@@ -136,16 +137,19 @@ fn wrong_port(
         (
             what,
             own.node,
-            met::put(service, "add", &path, &target.to_string()),
+            Fix::patch(&service.id, [Op::add(path, target)]),
         )
     } else {
-        let value = format!(
-            r#"{{"name":"tls-{target}","port":{port},"protocol":"TCP","targetPort":{target}}}"#
-        );
+        let added = Value::object([
+            ("name", Value::from(format!("tls-{target}"))),
+            ("port", port.into()),
+            ("protocol", "TCP".into()),
+            ("targetPort", target.into()),
+        ]);
         (
             format!("has no port {port}"),
             list,
-            met::put(service, "add", "/spec/ports/-", &value),
+            Fix::patch(&service.id, [Op::add("/spec/ports/-", added)]),
         )
     };
     let message = format!("{} {what}, so {harm}", service.id);

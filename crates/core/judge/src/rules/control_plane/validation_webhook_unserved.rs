@@ -3,6 +3,8 @@
 use super::webhook::validators;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tri::Tri;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,16 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Warning,
     claim: "a webhook that must be asked about Istio's objects answers",
-    needs: &[
-        "k8s/validatingwebhookconfigurations.admissionregistration.k8s.io.json",
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[Kind::ValidatingWebhook, Kind::Service, Kind::EndpointSlice]),
+    uses: Inputs::of(&[Kind::Pod, Kind::MutatingWebhook, Kind::ConfigMap]),
     explains: &[],
     docs: include_str!("validation_webhook_unserved.md"),
     check: Check::Mesh(check),

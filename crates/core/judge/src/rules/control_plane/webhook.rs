@@ -1,15 +1,13 @@
 //! Istio's webhooks, of both kinds.
 
+use meshladder_capture::Kind;
 use meshladder_mesh::Mesh;
 use meshladder_mesh::injection::Injector;
 use meshladder_text::tree::Node;
 
 /// The webhooks that validate Istio's objects, seen as what they have in common with injectors.
 pub(super) fn validators(mesh: &Mesh) -> Vec<Injector<'_>> {
-    let configs = mesh
-        .objects
-        .of_kind("ValidatingWebhookConfiguration")
-        .iter();
+    let configs = mesh.objects.of_kind(Kind::ValidatingWebhook).iter();
     let hooks = configs.flat_map(|config| {
         let hooks = config
             .node

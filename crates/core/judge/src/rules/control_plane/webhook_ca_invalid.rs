@@ -5,6 +5,8 @@ use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::authority::{self, Roots};
 use crate::rules::enrolment::hit_refused;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::injection::{Ca, Injector, Injectors, Served};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tri::Tri;
@@ -16,20 +18,20 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Error,
     claim: "the API server can check the certificate of every webhook of Istio",
-    needs: &["k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json"],
-    uses: &[
-        "k8s/validatingwebhookconfigurations.admissionregistration.k8s.io.json",
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "k8s/pods.json",
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/events.json",
-        "k8s/configmaps.json",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::MutatingWebhook]),
+    uses: Inputs::of(&[
+        Kind::ValidatingWebhook,
+        Kind::Service,
+        Kind::EndpointSlice,
+        Kind::Pod,
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::ReplicaSet,
+        Kind::Event,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Logs]),
     explains: &["ML03", "ML05", "ML06", "ML07", "ML10"],
     docs: include_str!("webhook_ca_invalid.md"),
     check: Check::Mesh(check),
@@ -234,14 +236,19 @@ fn refused<'f>(facts: &Facts<'f>, hook: Injector<'f>, served: &Served<'f>) -> Op
     let address = served
         .service
         .map(|service| format!("https://{}.{}.svc", service.id.name, service.id.namespace));
-    let event = facts.mesh.objects.of_kind("Event").iter().find(|event| {
-        let message = event.node.str_at("message").unwrap_or_default();
-        let is_it = message.contains(&called) && message.contains("x509:");
-        is_it
-            && address
-                .as_ref()
-                .is_none_or(|address| !message.contains("https://") || message.contains(address))
-    })?;
+    let event = facts
+        .mesh
+        .objects
+        .of_kind(Kind::Event)
+        .iter()
+        .find(|event| {
+            let message = event.node.str_at("message").unwrap_or_default();
+            let is_it = message.contains(&called) && message.contains("x509:");
+            is_it
+                && address.as_ref().is_none_or(|address| {
+                    !message.contains("https://") || message.contains(address)
+                })
+        })?;
     let message = event.node.get("message")?;
     let why = message
         .str()?

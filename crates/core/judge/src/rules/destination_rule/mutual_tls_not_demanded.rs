@@ -2,9 +2,10 @@
 
 use super::peers::{Reach, reach, tls_mode};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DESTINATION_RULES, SERVICES};
-use crate::rules::held::{CONFIG_MAPS, PEER_AUTHENTICATIONS, holds};
+use crate::rules::held::holds;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::policies::Workload;
 
 pub(super) static RULE: Rule = Rule {
@@ -14,18 +15,22 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "where clients are told to use mutual TLS, a PeerAuthentication speaks of it",
-    needs: &[DESTINATION_RULES, PEER_AUTHENTICATIONS, CONFIG_MAPS],
-    uses: &[SERVICES],
+    needs: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::PeerAuthentication,
+        Kind::ConfigMap,
+    ]),
+    uses: Inputs::of(&[Kind::Service]),
     explains: &[],
     docs: include_str!("mutual_tls_not_demanded.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if facts.mesh.config.auto_mtls || !holds(facts, PEER_AUTHENTICATIONS, "PeerAuthentication") {
+    if facts.mesh.config.auto_mtls || !holds(facts, Kind::PeerAuthentication) {
         return;
     }
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         out.examined();
         let Some(mode) = tls_mode(rule).filter(|mode| mode.str() == Some("ISTIO_MUTUAL")) else {
             continue;

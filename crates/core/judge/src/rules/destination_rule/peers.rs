@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::rules::Facts;
 use crate::rules::accepted::Accepted;
 use crate::rules::workloads::{self, Selectors};
+use meshladder_capture::Kind;
 use meshladder_mesh::host::{covers, specificity};
 use meshladder_mesh::injection::Template;
 use meshladder_mesh::peer_authentication::{MutualTls, PeerMode};
@@ -15,7 +16,7 @@ use meshladder_text::tree::Node;
 
 /// Which servers a rule is for.
 #[derive(Clone, Copy)]
-pub(super) enum Reach<'m> {
+pub(in crate::rules) enum Reach<'m> {
     /// All Services of the mesh.
     Mesh,
     /// All Services of a namespace.
@@ -27,24 +28,24 @@ pub(super) enum Reach<'m> {
 }
 
 /// A server that takes something else than what a rule has clients send.
-pub(super) struct Clash<'m> {
-    pub(super) rule: &'m Object,
+pub(in crate::rules) struct Clash<'m> {
+    pub(in crate::rules) rule: &'m Object,
     /// What clients send.
-    pub(super) sends: &'m Node,
+    pub(in crate::rules) sends: &'m Node,
     /// What says what the server takes, and the part of it.
-    pub(super) policy: &'m Object,
-    pub(super) takes: &'m Node,
+    pub(in crate::rules) policy: &'m Object,
+    pub(in crate::rules) takes: &'m Node,
     /// Whether the rule is for one Service.
-    pub(super) is_narrow: bool,
+    pub(in crate::rules) is_narrow: bool,
 }
 
 /// `trafficPolicy.tls.mode`
-pub(super) fn tls_mode(rule: &Object) -> Option<&Node> {
+pub(in crate::rules) fn tls_mode(rule: &Object) -> Option<&Node> {
     rule.spec_at(["trafficPolicy", "tls", "mode"])
 }
 
 /// Which servers a rule is for.
-pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Object) -> Reach<'m> {
+pub(in crate::rules) fn reach<'m>(facts: &Facts<'m>, rule: &'m Object) -> Reach<'m> {
     let host = host_of(rule);
     let domain = &facts.mesh.domain;
     if host.starts_with('*') && covers(host, &format!("*.svc.{}", domain.name())) {
@@ -63,8 +64,12 @@ pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Object) -> Reach<'m> {
 }
 
 /// The rules that have clients send one of these, where the server accepts this alone.
-pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], accepted: MutualTls) -> Vec<Clash<'m>> {
-    let policies = facts.mesh.objects.of_kind("PeerAuthentication");
+pub(in crate::rules) fn clashes<'m>(
+    facts: &Facts<'m>,
+    sent: &[&str],
+    accepted: MutualTls,
+) -> Vec<Clash<'m>> {
+    let policies = facts.mesh.objects.of_kind(Kind::PeerAuthentication);
     if policies.is_empty() {
         return Vec::new();
     }
@@ -74,7 +79,7 @@ pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], accepted: MutualTls)
     let rules = facts
         .mesh
         .objects
-        .of_kind("DestinationRule")
+        .of_kind(Kind::DestinationRule)
         .iter()
         .filter_map(|rule| Some((rule, sends(rule)?)));
     let servers = Servers::of(facts, rules.clone().map(|(rule, _)| rule));
@@ -151,7 +156,7 @@ impl<'f, 'm> Servers<'f, 'm> {
     fn accept(&self, rule: &Object, reach: Reach<'m>) -> Vec<PeerMode<'m>> {
         let objects = &self.facts.mesh.objects;
         match reach {
-            Reach::Mesh if self.is_used(rule, objects.of_kind("Service").iter()) => {
+            Reach::Mesh if self.is_used(rule, objects.of_kind(Kind::Service).iter()) => {
                 vec![
                     self.accepted
                         .by_default(&self.facts.mesh.config.root_namespace),
@@ -180,7 +185,11 @@ impl<'f, 'm> Servers<'f, 'm> {
 
     /// Whether a Service of a namespace, with pods in the mesh, has no narrower rule.
     fn is_used_in(&self, rule: &Object, namespace: &str) -> bool {
-        let services = self.facts.mesh.objects.in_namespace("Service", namespace);
+        let services = self
+            .facts
+            .mesh
+            .objects
+            .in_namespace(Kind::Service, namespace);
         self.accepted.has_mesh(namespace) && self.is_used(rule, services)
     }
 

@@ -2,8 +2,9 @@
 
 use super::verification::unchecked;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::DESTINATION_RULES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
 
@@ -14,15 +15,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every TLS connection that a DestinationRule opens to a port checks the server",
-    needs: &[DESTINATION_RULES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::DestinationRule]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("port_tls_without_ca.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let settings = rule
             .spec_at(["trafficPolicy", "portLevelSettings"])
             .map_or(&[][..], Node::items);

@@ -2,12 +2,12 @@
 
 use super::peers::tls_mode;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DESTINATION_RULES, SERVICES};
-use crate::rules::held::CONFIG_MAPS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::host::specificity;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2154",
@@ -16,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "a DestinationRule beside a wider one that has clients use mutual TLS does too",
-    needs: &[DESTINATION_RULES, CONFIG_MAPS],
-    uses: &[SERVICES],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::ConfigMap]),
+    uses: Inputs::of(&[Kind::Service]),
     explains: &[],
     docs: include_str!("rule_drops_mutual_tls.md"),
     check: Check::Object(check),
@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     if facts.mesh.config.auto_mtls {
         return;
     }
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         out.examined();
         let Some(node) = rule
             .spec_at(["host"])
@@ -72,7 +72,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .see(Evidence::of(other, mode, "what no longer holds"))
         .fix(Fix::merge(
             &rule.id,
-            r#"{"spec":{"trafficPolicy":{"tls":{"mode":"ISTIO_MUTUAL"}}}}"#,
+            Value::nested(["spec", "trafficPolicy", "tls", "mode"], "ISTIO_MUTUAL"),
         ));
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::DESTINATION_RULES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{age, selector};
 use meshladder_text::tree::Node;
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "one DestinationRule of a namespace says a thing of a host",
-    needs: &[DESTINATION_RULES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::DestinationRule]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("rules_for_one_host.md"),
     check: Check::Object(check),
@@ -29,7 +30,7 @@ type Key<'m> = (&'m str, String, String, String);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut groups: BTreeMap<Key<'_>, Vec<&Object>> = BTreeMap::new();
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         out.examined();
         let host = facts.mesh.domain.fqdn(
             rule.spec_at(["host"])

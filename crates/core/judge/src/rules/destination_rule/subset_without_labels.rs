@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::DESTINATION_RULES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2153",
@@ -11,15 +12,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "every subset has labels or a traffic policy of its own",
-    needs: &[DESTINATION_RULES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::DestinationRule]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("subset_without_labels.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         for subset in rule.spec_list("subsets") {
             out.examined();
             let has_labels = subset

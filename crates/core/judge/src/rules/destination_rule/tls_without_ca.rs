@@ -2,8 +2,9 @@
 
 use super::verification::unchecked;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::DESTINATION_RULES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,15 +14,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every TLS connection that a DestinationRule opens checks the server",
-    needs: &[DESTINATION_RULES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::DestinationRule]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("tls_without_ca.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         out.examined();
         let Some((tls, mode)) = rule
             .spec_at(["trafficPolicy"])

@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::{met, outliers};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0710",
@@ -12,13 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "outlier detection leaves the request an endpoint",
-    needs: &["proxies/", "k8s/destinationrules.networking.istio.io.json"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule]).and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Service, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML0711", "ML10"],
     docs: include_str!("all_endpoints_ejected.md"),
     check: Check::Request(check),
@@ -70,13 +67,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         }
         if hosts.len() > 1 {
             let path = format!("{}/maxEjectionPercent", rule.path_of(detection));
-            finding.fix(met::put(rule, "add", &path, "50"));
+            finding.fix(Fix::patch(&rule.id, [Op::add(path, 50_u16)]));
         } else {
-            let remove = format!(
-                "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
-                rule.path_of(detection)
-            );
-            finding.fix(Fix::json_patch(&rule.id, remove));
+            let remove = vec![Op::remove(rule.path_of(detection))];
+            finding.fix(Fix::patch(&rule.id, remove));
             finding.fix(Fix::advice("a single endpoint cannot be spared"));
         }
         finding.fix(met::restart(facts.mesh, client));

@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
 use super::{locality, met};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,12 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every locality distribution leads to a locality that has pods",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/pods.json",
-    ],
-    uses: &["k8s/nodes.json"],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Service, Kind::Pod]),
+    uses: Inputs::of(&[Kind::Node]),
     explains: &["ML07"],
     docs: include_str!("distribute_leads_nowhere.md"),
     check: Check::Either(check),
@@ -29,7 +27,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let client = case
         .and_then(|case| met::client_pod(facts, case))
         .map(|pod| locality::of_pod(mesh, pod));
-    for rule in mesh.objects.of_kind("DestinationRule") {
+    for rule in mesh.objects.of_kind(Kind::DestinationRule) {
         let host = facts.mesh.domain.fqdn(
             rule.spec_at(["host"])
                 .and_then(Node::str)
@@ -83,11 +81,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             if case.is_none() {
                 finding.severity(Severity::Warning);
             }
-            let remove = format!(
-                "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
-                rule.path_of(entry)
-            );
-            finding.fix(Fix::json_patch(&rule.id, remove));
+            let remove = vec![Op::remove(rule.path_of(entry))];
+            finding.fix(Fix::patch(&rule.id, remove));
             finding.fix(Fix::advice(
                 "use failover instead of distribute, or distribute to localities that have pods",
             ));

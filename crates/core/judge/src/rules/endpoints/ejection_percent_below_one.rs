@@ -3,6 +3,8 @@
 use super::{met, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,12 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Info,
     claim: "maxEjectionPercent is at least one endpoint",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/pods.json",
-    ],
-    uses: &[],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("ejection_percent_below_one.md"),
     check: Check::Either(check),
@@ -25,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let met = met::services(facts, case);
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let Some(detection) = rule.spec_at(["trafficPolicy", "outlierDetection"]) else {
             continue;
         };

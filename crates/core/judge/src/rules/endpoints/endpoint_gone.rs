@@ -3,8 +3,9 @@
 use super::{met, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0707",
@@ -13,14 +14,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every endpoint that the client's proxy may choose is one that Kubernetes has",
-    needs: &[
-        "proxies/",
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
-    uses: &["k8s/sidecars.networking.istio.io.json", "logs/"],
+    needs: Inputs::of(&[
+        Kind::Service,
+        Kind::Pod,
+        Kind::EndpointSlice,
+        Kind::ServiceEntry,
+    ])
+    .and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Sidecar]).and(&[Part::Logs]),
     explains: &["ML10"],
     docs: include_str!("endpoint_gone.md"),
     check: Check::Request(check),

@@ -3,7 +3,8 @@
 use super::met::{self, Met};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::services::is_ready;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,12 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every Service with ready pods, or without a selector, has endpoints in its EndpointSlices",
-    needs: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
-    uses: &["k8s/serviceentries.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::EndpointSlice]),
+    uses: Inputs::of(&[Kind::ServiceEntry]),
     explains: &["ML0707", "ML0708", "ML0709"],
     docs: include_str!("endpoint_slices_empty.md"),
     check: Check::Either(check),
@@ -54,7 +51,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let proof = slices.map_or_else(
             || {
                 Evidence::document(
-                    &DocId::new("k8s/endpointslices.discovery.k8s.io.json"),
+                    &DocId::new(Kind::EndpointSlice.path()),
                     "no EndpointSlice of the Service",
                 )
             },
@@ -99,5 +96,5 @@ fn has_entry(facts: &Facts<'_>, met: &Met<'_>) -> bool {
     facts
         .mesh
         .registered(&met.host(facts))
-        .any(|object| object.id.kind == "ServiceEntry")
+        .any(|object| object.id.is(Kind::ServiceEntry))
 }

@@ -6,8 +6,10 @@ use super::{met, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::Kind;
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0711",
@@ -16,13 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "in every proxy, outlier detection leaves each cluster an endpoint",
-    needs: &["proxies/", "k8s/destinationrules.networking.istio.io.json"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule]).and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Service, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML10"],
     docs: include_str!("endpoints_ejected.md"),
     check: Check::Proxy(check),
@@ -40,7 +37,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let Ok(json) = clusters::as_json(&doc.text) else {
         return;
     };
-    let Ok(all) = Clusters::read(&json) else {
+    let Ok(all) = ClusterStatuses::read(&json) else {
         return;
     };
     let mut counts: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
@@ -49,7 +46,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         count.0 += usize::from(host.ejected());
         count.1 += 1;
     }
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+    let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return;
     };
     for (cluster, (ejected, hosts, status)) in

@@ -3,9 +3,10 @@
 use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
-use meshladder_capture::access_log::Line;
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
 use meshladder_text::tree::Node;
@@ -17,16 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "the addresses that a ServiceEntry gives for its host take connections",
-    needs: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/services.json",
-        "logs/",
-    ],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/workloadentries.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::ServiceEntry, Kind::Service]).and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Sidecar, Kind::WorkloadEntry]),
     explains: &["ML10"],
     docs: include_str!("entry_endpoint_unreachable.md"),
     check: Check::Request(check),
@@ -41,7 +34,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         return;
     };
     let owner = met::owner(facts, case, cluster.host);
-    let Some(entry) = owner.filter(|owner| owner.id.kind == "ServiceEntry") else {
+    let Some(entry) = owner.filter(|owner| owner.id.is(Kind::ServiceEntry)) else {
         return;
     };
     let (giver, node, shows) = giver(facts, entry, line);
@@ -71,7 +64,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 fn giver<'f>(
     facts: &Facts<'f>,
     entry: &'f Object,
-    line: &Line,
+    line: &AccessLine,
 ) -> (&'f Object, &'f Node, &'static str) {
     let address = line
         .upstream_host
@@ -87,7 +80,7 @@ fn giver<'f>(
         let mut entries = facts
             .mesh
             .objects
-            .in_namespace("WorkloadEntry", &entry.id.namespace);
+            .in_namespace(Kind::WorkloadEntry, &entry.id.namespace);
         let node = |one: &'f Object| one.spec_at(["address"]).filter(is_it);
         entries.find_map(|one| {
             Some((

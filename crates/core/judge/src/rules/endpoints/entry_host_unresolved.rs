@@ -4,6 +4,8 @@ use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,16 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "proxies can resolve the names that a ServiceEntry leaves to DNS",
-    needs: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/services.json",
-        "proxies/",
-    ],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::ServiceEntry, Kind::Service]).and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Sidecar]).and(&[Part::Logs]),
     explains: &["ML10"],
     docs: include_str!("entry_host_unresolved.md"),
     check: Check::Request(check),

@@ -4,12 +4,12 @@ use super::met;
 use super::service_selects_no_pods::{Near, nearest_of};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::tree::Node;
-
-const WORKLOAD_ENTRIES: &str = "k8s/workloadentries.networking.istio.io.json";
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0724",
@@ -18,12 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every ServiceEntry with resolution STATIC has an endpoint, or selects one",
-    needs: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/pods.json",
-        "k8s/services.json",
-    ],
-    uses: &[WORKLOAD_ENTRIES, "k8s/sidecars.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::ServiceEntry, Kind::Pod, Kind::Service]),
+    uses: Inputs::of(&[Kind::WorkloadEntry, Kind::Sidecar]),
     explains: &["ML10"],
     docs: include_str!("entry_without_endpoints.md"),
     check: Check::Either(check),
@@ -37,7 +33,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             continue;
         }
         match facts
-            .unread(WORKLOAD_ENTRIES)
+            .unread(Kind::WorkloadEntry)
             .filter(|_| selector(entry).is_some())
         {
             Some(fact) if case.is_some() => out.unknown(fact),
@@ -50,7 +46,12 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 /// The ServiceEntries that the request is sent to; without a request all there are.
 fn entries<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>) -> Vec<&'f Object> {
     let Some(case) = case else {
-        return facts.mesh.objects.of_kind("ServiceEntry").iter().collect();
+        return facts
+            .mesh
+            .objects
+            .of_kind(Kind::ServiceEntry)
+            .iter()
+            .collect();
     };
     let Some(scope) = met::client_scope(facts, case) else {
         return Vec::new();
@@ -61,7 +62,7 @@ fn entries<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>) -> Vec<&'f Object> {
         .map(|cluster| cluster.host);
     let first = hosts.filter_map(|host| facts.mesh.registry(scope, host).into_iter().next());
     let mut found: Vec<&Object> = first
-        .filter(|owner| owner.id.kind == "ServiceEntry")
+        .filter(|owner| owner.id.is(Kind::ServiceEntry))
         .collect();
     found.dedup_by(|a, b| a.id == b.id);
     found
@@ -83,7 +84,7 @@ fn has_endpoints(mesh: &Mesh, entry: &Object) -> bool {
     own(entry)
         || others
             .filter(|other| other.id != entry.id && other.id.namespace == entry.id.namespace)
-            .any(|other| other.id.kind == "Service" || own(other))
+            .any(|other| other.id.is(Kind::Service) || own(other))
 }
 
 fn fits(selector: &Node, labels: &Node) -> bool {
@@ -100,13 +101,13 @@ fn selector(entry: &Object) -> Option<&Node> {
 /// labels.
 fn selectable<'m>(mesh: &'m Mesh, entry: &Object) -> impl Iterator<Item = (&'m Object, &'m Node)> {
     let namespace = entry.id.namespace.clone();
-    let entries = mesh.objects.in_namespace("WorkloadEntry", &namespace);
+    let entries = mesh.objects.in_namespace(Kind::WorkloadEntry, &namespace);
     let entries: Vec<_> = entries
         .filter_map(|entry| Some((entry, entry.spec_at(["labels"])?)))
         .collect();
     let pods: Vec<_> = mesh
         .objects
-        .in_namespace("Pod", &namespace)
+        .in_namespace(Kind::Pod, &namespace)
         .filter_map(|pod| Some((pod, pod.labels()?)))
         .collect();
     entries.into_iter().chain(pods)
@@ -173,7 +174,7 @@ fn tell(mesh: &Mesh, entry: &Object, case: Option<&Case<'_>>, out: &mut Sink) {
             .spec_strings("hosts")
             .all(|host| !host.starts_with('*'))
     {
-        let dns = Fix::merge(&entry.id, "{\"spec\":{\"resolution\":\"DNS\"}}");
+        let dns = Fix::merge(&entry.id, Value::nested(["spec", "resolution"], "DNS"));
         finding.fix(dns.unchecked("whether DNS knows the host, no object tells"));
     }
     finding.fix(Fix::advice(

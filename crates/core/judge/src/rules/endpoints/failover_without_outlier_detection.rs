@@ -3,7 +3,9 @@
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_text::tree::Node;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0715",
@@ -12,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Warning,
     claim: "a DestinationRule with locality failover has the outlier detection that makes it act",
-    needs: &["k8s/destinationrules.networking.istio.io.json"],
-    uses: &["k8s/services.json"],
+    needs: Inputs::of(&[Kind::DestinationRule]),
+    uses: Inputs::of(&[Kind::Service]),
     explains: &[],
     docs: include_str!("failover_without_outlier_detection.md"),
     check: Check::Either(check),
@@ -21,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let met = case.map(|_| met::services(facts, case));
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let host = facts
             .mesh
             .domain
@@ -67,11 +69,14 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         if case.is_some_and(|case| case.seen.is_none_or(crate::rules::Symptom::is_success)) {
             finding.severity(Severity::Info);
         }
-        let detection =
-            "{\"consecutive5xxErrors\":5,\"interval\":\"10s\",\"baseEjectionTime\":\"30s\"}";
+        let detection = Value::object([
+            ("consecutive5xxErrors", Value::from(5_u16)),
+            ("interval", "10s".into()),
+            ("baseEjectionTime", "30s".into()),
+        ]);
         finding.fix(Fix::merge(
             &rule.id,
-            format!("{{\"spec\":{{\"trafficPolicy\":{{\"outlierDetection\":{detection}}}}}}}"),
+            Value::nested(["spec", "trafficPolicy", "outlierDetection"], detection),
         ));
     }
 }

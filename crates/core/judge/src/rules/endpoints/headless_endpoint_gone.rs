@@ -3,7 +3,8 @@
 use super::{met, slices};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,13 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "clients of a headless Service call addresses that it still has",
-    needs: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "logs/",
-    ],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::EndpointSlice]).and(&[Part::Logs]),
+    uses: Inputs::NONE,
     explains: &["ML10"],
     docs: include_str!("headless_endpoint_gone.md"),
     check: Check::Request(check),

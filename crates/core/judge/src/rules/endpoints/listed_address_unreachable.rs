@@ -3,7 +3,9 @@
 use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::Endpoint;
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
@@ -15,16 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "the addresses that somebody listed for a Service without a selector take connections",
-    needs: &[
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "logs/",
-    ],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::EndpointSlice]).and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML10"],
     docs: include_str!("listed_address_unreachable.md"),
     check: Check::Request(check),
@@ -38,7 +32,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let Some(cluster) = ClusterName::parse(&line.cluster) else {
         return;
     };
-    let is_listed = |owner: &&Object| owner.id.kind == "Service" && met::selector(owner).is_none();
+    let is_listed = |owner: &&Object| owner.id.is(Kind::Service) && met::selector(owner).is_none();
     let Some(service) = met::owner(facts, case, cluster.host).filter(is_listed) else {
         return;
     };

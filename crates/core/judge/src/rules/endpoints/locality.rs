@@ -1,5 +1,6 @@
 //! Where pods are, and what DestinationRules make of it.
 
+use meshladder_capture::Kind;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
@@ -16,7 +17,7 @@ pub(super) fn of_pod(mesh: &Mesh, pod: &Object) -> String {
     let node = pod
         .spec_at(["nodeName"])
         .and_then(Node::str)
-        .and_then(|name| mesh.objects.get("Node", "", name));
+        .and_then(|name| mesh.objects.get(Kind::Node, "", name));
     own.unwrap_or_else(|| {
         let source = node
             .filter(|node| node.label(LABELS[0]).is_some())

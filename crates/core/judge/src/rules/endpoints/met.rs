@@ -2,7 +2,8 @@
 
 use crate::finding::{Evidence, Finding, Fix, Risk};
 use crate::rules::{Case, Facts};
-use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::Kind;
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Document, Shape};
 use meshladder_mesh::scope::Scope;
@@ -10,7 +11,6 @@ use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::routes;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::{Node, Value};
 
 /// A Service as a rule meets it.
@@ -82,12 +82,12 @@ impl<'f> Met<'f> {
         let Some(selector) = selector(self.service) else {
             return Vec::new();
         };
-        let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
+        let kinds = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet].into_iter();
         let all =
             kinds.flat_map(|kind| mesh.objects.in_namespace(kind, &self.service.id.namespace));
         let sets = mesh
             .objects
-            .in_namespace("ReplicaSet", &self.service.id.namespace);
+            .in_namespace(Kind::ReplicaSet, &self.service.id.namespace);
         let lone = sets.filter(|set| mesh.maker_of(set).is_none());
         all.chain(lone)
             .filter(|workload| {
@@ -106,7 +106,8 @@ pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>)
     let Some(case) = case else {
         let all = mesh
             .objects
-            .of("Service", "")
+            .of_kind(Kind::Service)
+            .iter()
             .filter(|service| !is_control_plane(service));
         return all
             .map(|service| Met {
@@ -156,7 +157,7 @@ pub(in crate::rules) fn services_and_subsets<'f>(
 /// nothing.
 fn routed_subsets(mesh: &Mesh) -> Vec<Met<'_>> {
     let mut found = std::collections::BTreeMap::new();
-    for service in mesh.objects.of_kind("VirtualService") {
+    for service in mesh.objects.of_kind(Kind::VirtualService) {
         for route in routes(service) {
             let list = route.get("route").map_or(&[][..], Node::items);
             let gets = |entry: &&Node| {
@@ -206,7 +207,7 @@ pub(in crate::rules) fn client_pod<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Op
         .client
         .map(|pod| (pod.namespace.as_str(), pod.name.as_str()));
     let (namespace, name) = of_hop.or(of_client)?;
-    facts.mesh.objects.get("Pod", namespace, name)
+    facts.mesh.objects.get(Kind::Pod, namespace, name)
 }
 
 /// What that proxy imports.
@@ -245,17 +246,6 @@ pub(in crate::rules) fn labels_in_words(labels: &Node) -> String {
         .iter()
         .map(|m| format!("{}={}", m.key, m.value.str().unwrap_or_default()));
     pairs.collect::<Vec<_>>().join(",")
-}
-
-/// Puts a value, as JSON text, at a path of an object; `op` is `add` or `replace`.
-pub(in crate::rules) fn put(object: &Object, op: &str, path: &str, value: &str) -> Fix {
-    Fix::json_patch(
-        &object.id,
-        format!(
-            "[{{\"op\":\"{op}\",\"path\":{},\"value\":{value}}}]",
-            escape(path)
-        ),
-    )
 }
 
 /// Whether a Boolean is set.
@@ -328,7 +318,7 @@ pub(in crate::rules) fn clusters_of(
 /// The hosts that a proxy has for a cluster, with what shows them.
 pub(in crate::rules) fn hosts_of(doc: &Document, cluster: &str) -> Option<(Vec<Host>, Evidence)> {
     let json = clusters::as_json(&doc.text).ok()?;
-    let all = Clusters::read(&json).ok()?;
+    let all = ClusterStatuses::read(&json).ok()?;
     let shows = format!("what the proxy has for {cluster}");
     if all.empty.iter().any(|name| name == cluster) {
         return Some((Vec::new(), Evidence::document(&doc.id, shows)));

@@ -9,8 +9,9 @@ use super::met;
 use crate::finding::{Confidence, Evidence, Rung, Severity};
 use crate::rules::sync::repairs;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_capture::access_log::{self, Line};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::{self, AccessLine};
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::network_policy::{Blocked, Direction, End, Passage};
 use meshladder_sim::walk::Caller;
 
@@ -21,20 +22,16 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "no NetworkPolicy keeps a caller from the port of the pods that it calls",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/networkpolicies.networking.k8s.io.json",
-    ],
-    uses: &[
-        "proxies/",
-        "logs/",
-        "k8s/namespaces.json",
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/gateways.networking.istio.io.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::NetworkPolicy]),
+    uses: Inputs::of(&[
+        Kind::Namespace,
+        Kind::Service,
+        Kind::EndpointSlice,
+        Kind::VirtualService,
+        Kind::Gateway,
+        Kind::AuthorizationPolicy,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0710", "ML0711", "ML0723", "ML08", "ML10"],
     docs: include_str!("network_policy_blocks_port.md"),
     check: Check::Either(check),
@@ -49,7 +46,7 @@ struct Way<'f> {
 }
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    if facts.mesh.objects.of_kind("NetworkPolicy").is_empty() {
+    if facts.mesh.objects.of_kind(Kind::NetworkPolicy).is_empty() {
         return;
     }
     if let Some(case) = case {
@@ -109,14 +106,14 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 /// line.
 fn of_logs(facts: &Facts<'_>, out: &mut Sink) {
     for pod in facts.mesh.pods.iter().filter(|pod| pod.has_proxy) {
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
         let Some(log) = met::proxy_log(facts, stored) else {
             continue;
         };
         let outbound = access_log::lines(&log).filter(|line| line.cluster.starts_with("outbound|"));
-        let last: BTreeMap<String, Line> = outbound
+        let last: BTreeMap<String, AccessLine> = outbound
             .map(|line| (line.upstream_host.clone(), line))
             .collect();
         for line in last.values() {
@@ -142,7 +139,7 @@ fn is_of_connection(seen: &Symptom) -> bool {
     flagged || (seen.flags.is_empty() && [0, 502, 503, 504].contains(&seen.code))
 }
 
-fn is_failure(line: &Line) -> bool {
+fn is_failure(line: &AccessLine) -> bool {
     line.flags.iter().any(|flag| flag == "UF")
 }
 
@@ -150,7 +147,7 @@ fn is_allowed(passage: &Passage<'_>) -> bool {
     matches!(passage, Passage::Allowed(_))
 }
 
-fn is_to(line: &Line, way: &Way<'_>) -> bool {
+fn is_to(line: &AccessLine, way: &Way<'_>) -> bool {
     let address = line.upstream_host.parse::<SocketAddr>();
     address.is_ok_and(|address| {
         address.port() == way.port && addresses(way.to).contains(&address.ip())
@@ -171,12 +168,12 @@ fn has_passed(case: &Case<'_>, way: &Way<'_>, blocked: &[Blocked<'_>]) -> bool {
         })
         .max();
     let callers = addresses(way.from);
-    let is_of_caller = |line: &Line| {
+    let is_of_caller = |line: &AccessLine| {
         line.remote
             .parse::<SocketAddr>()
             .is_ok_and(|at| callers.contains(&at.ip()))
     };
-    let mut lines: Box<dyn Iterator<Item = &Line>> = match way.from {
+    let mut lines: Box<dyn Iterator<Item = &AccessLine>> = match way.from {
         End::Unknown(_) => Box::new(case.client_log.iter()),
         _ => Box::new(case.server_log.iter().filter(|line| is_of_caller(line))),
     };
@@ -199,7 +196,7 @@ fn way<'f>(facts: &Facts<'f>, from: End<'f>, to: SocketAddr) -> Way<'f> {
     let pod = facts
         .mesh
         .pod_at(to.ip())
-        .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+        .and_then(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name));
     Way {
         from,
         to: pod.map_or(End::Address(to.ip()), End::Pod),
@@ -219,7 +216,7 @@ fn ways<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
         let pod = hop
             .proxy
             .split_once('/')
-            .and_then(|(ns, name)| facts.mesh.objects.get("Pod", ns, name));
+            .and_then(|(ns, name)| facts.mesh.objects.get(Kind::Pod, ns, name));
         let addresses = hop
             .endpoints
             .iter()
@@ -253,7 +250,7 @@ fn first_way<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
             let Some(pod) = facts
                 .mesh
                 .objects
-                .get("Pod", &client.namespace, &client.name)
+                .get(Kind::Pod, &client.namespace, &client.name)
             else {
                 return Vec::new();
             };
@@ -288,7 +285,7 @@ fn tell(
     case: Option<&Case<'_>>,
     way: &Way<'_>,
     blocked: &[Blocked<'_>],
-    failed: Option<&Line>,
+    failed: Option<&AccessLine>,
     out: &mut Sink,
 ) {
     let first = &blocked[0];
@@ -337,8 +334,8 @@ fn tell(
         }
     }
     if let Some(service) = case.and_then(|case| case.service) {
-        finding.hits(meshladder_mesh::ObjectRef::new(
-            "Service",
+        finding.hits(meshladder_mesh::ObjectRef::of(
+            Kind::Service,
             &service.namespace,
             &service.name,
         ));

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use super::met::{self, Met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
-use meshladder_sim::trace::Kind;
-use meshladder_text::tree::Node;
+use meshladder_sim::trace::EndKind;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0728",
@@ -17,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "a Service that keeps calls on the caller's node has a ready pod on every node that it is called from",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &["ML0708", "ML10"],
     docs: include_str!("no_endpoint_on_node.md"),
     check: Check::Either(check),
@@ -69,7 +71,7 @@ fn of_request(
     let Some(node) = node_of(client).filter(|node| !has.contains(node)) else {
         return;
     };
-    let is_empty = case.ends(Kind::NoEndpoints).next().is_some()
+    let is_empty = case.ends(EndKind::NoEndpoints).next().is_some()
         || case.seen.is_some_and(|seen| seen.has("UH"));
     if !is_empty {
         return;
@@ -94,7 +96,8 @@ fn of_request(
 /// is not known.
 fn of_nodes(facts: &Facts<'_>, met: &Met<'_>, policy: &Node, has: &BTreeSet<&str>, out: &mut Sink) {
     let proxies = facts.mesh.pods.iter().filter(|pod| pod.has_proxy);
-    let stored = proxies.filter_map(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+    let stored =
+        proxies.filter_map(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name));
     let without: BTreeSet<&str> = stored
         .filter_map(node_of)
         .filter(|node| !has.contains(node))
@@ -123,6 +126,6 @@ fn of_nodes(facts: &Facts<'_>, met: &Met<'_>, policy: &Node, has: &BTreeSet<&str
 fn everywhere(met: &Met<'_>) -> Fix {
     Fix::merge(
         &met.service.id,
-        "{\"spec\":{\"internalTrafficPolicy\":\"Cluster\"}}",
+        Value::nested(["spec", "internalTrafficPolicy"], "Cluster"),
     )
 }

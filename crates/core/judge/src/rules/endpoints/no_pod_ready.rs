@@ -3,6 +3,8 @@
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -13,13 +15,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every Service that selects pods has a ready one",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/virtualservices.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::VirtualService,
+    ]),
     explains: &["ML07", "ML0906", "ML10"],
     docs: include_str!("no_pod_ready.md"),
     check: Check::Either(check),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::{met, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0712",
@@ -15,13 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Info,
     claim: "where outlier detection is configured, failing endpoints reach its threshold in the client's own count",
-    needs: &["k8s/destinationrules.networking.istio.io.json", "logs/"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule]).and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Service, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &[],
     docs: include_str!("outlier_detection_counts_alone.md"),
     check: Check::Request(check),

@@ -1,11 +1,13 @@
 //! See the page beside this file.
 
 use super::{locality, met, outliers};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0714",
@@ -14,14 +16,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Warning,
     claim: "no outlier detection keeps traffic in one zone that nobody asked to keep there",
-    needs: &["proxies/", "k8s/destinationrules.networking.istio.io.json"],
-    uses: &[
-        "k8s/configmaps.json",
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule]).and(&[Part::Proxies]),
+    uses: Inputs::of(&[
+        Kind::ConfigMap,
+        Kind::Pod,
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+    ]),
     explains: &[],
     docs: include_str!("outlier_detection_keeps_traffic_local.md"),
     check: Check::Request(check),
@@ -96,13 +98,13 @@ fn switch_off(rule: &Object, detection: &Node) -> Fix {
     let (path, value) = if has_balancer {
         (
             format!("{policy}/loadBalancer/localityLbSetting"),
-            "{\"enabled\":false}",
+            Value::nested(["enabled"], false),
         )
     } else {
         (
             format!("{policy}/loadBalancer"),
-            "{\"localityLbSetting\":{\"enabled\":false}}",
+            Value::nested(["localityLbSetting", "enabled"], false),
         )
     };
-    met::put(rule, "add", &path, value)
+    Fix::patch(&rule.id, [Op::add(path, value)])
 }

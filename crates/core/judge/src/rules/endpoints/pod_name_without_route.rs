@@ -3,9 +3,11 @@
 use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::ports;
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0717",
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "a pod's own name under a headless Service has a route",
-    needs: &["k8s/services.json"],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &[],
     docs: include_str!("pod_name_without_route.md"),
     check: Check::Request(check),
@@ -31,8 +33,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     else {
         return;
     };
-    let no_route =
-        case.ends(Kind::NoRoute).next().is_some() || case.seen.is_some_and(|seen| seen.has("NR"));
+    let no_route = case.ends(EndKind::NoRoute).next().is_some()
+        || case.seen.is_some_and(|seen| seen.has("NR"));
     if !no_route {
         return;
     }

@@ -3,6 +3,8 @@
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
@@ -13,19 +15,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every workload behind a Service gets the pods it asks for",
-    needs: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/deployments.apps.json",
-    ],
-    uses: &[
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::Deployment]),
+    uses: Inputs::of(&[
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::DestinationRule,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+    ]),
     explains: &["ML07", "ML10"],
     docs: include_str!("pods_not_created.md"),
     check: Check::Either(check),

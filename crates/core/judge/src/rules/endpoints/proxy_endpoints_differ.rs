@@ -4,9 +4,11 @@ use super::{met, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::Kind;
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::istiod::syncz::SyncStatus;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0709",
@@ -15,13 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Warning,
     claim: "proxies that are out of sync still have endpoints that exist",
-    needs: &[
-        "proxies/",
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
-    uses: &["istiod/"],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::EndpointSlice]).and(&[Part::Proxies]),
+    uses: Inputs::NONE.and(&[Part::Istiod]),
     explains: &[],
     docs: include_str!("proxy_endpoints_differ.md"),
     check: Check::Proxy(check),
@@ -38,7 +35,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let Ok(json) = clusters::as_json(&doc.text) else {
         return;
     };
-    let Ok(all) = Clusters::read(&json) else {
+    let Ok(all) = ClusterStatuses::read(&json) else {
         return;
     };
     let mut gone: Vec<(String, String)> = Vec::new();
@@ -83,7 +80,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         "meshladder proxy-status {}.{}",
         pod.name, pod.namespace
     )));
-    if let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) {
+    if let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) {
         finding.fix(met::restart(facts.mesh, stored));
     }
 }
@@ -96,7 +93,7 @@ fn is_current(fleet: &Fleet, proxy: &Proxy<'_>, namespace: &str, pod: &str) -> b
     let synced = |types: &std::collections::BTreeMap<String, crate::fleet::Watch>| {
         types
             .get("EDS")
-            .is_some_and(|watch| matches!(watch.sync, Sync::Synced))
+            .is_some_and(|watch| matches!(watch.sync, SyncStatus::Synced))
     };
     is_connected
         && (fleet.istiods.is_empty()

@@ -3,7 +3,9 @@
 use super::{met, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::selector::has_labels;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,17 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "the client's proxy has the endpoints that Kubernetes has",
-    needs: &[
-        "proxies/",
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
-    uses: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::EndpointSlice]).and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::DestinationRule, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML10"],
     docs: include_str!("proxy_has_no_endpoints.md"),
     check: Check::Request(check),

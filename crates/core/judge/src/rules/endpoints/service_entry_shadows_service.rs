@@ -1,11 +1,15 @@
 //! See the page beside this file.
 
 use super::met;
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0720",
@@ -14,17 +18,21 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "no ServiceEntry takes a Kubernetes Service's name away from its clients",
-    needs: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/services.json",
-    ],
-    uses: &["k8s/pods.json", "k8s/sidecars.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::ServiceEntry, Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Sidecar]),
     explains: &["ML07", "ML10"],
     docs: include_str!("service_entry_shadows_service.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let client = case.and_then(|case| met::client_scope(facts, case));
     if case.is_some() && client.is_none() {
@@ -36,7 +44,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             .map(|met| met.host(facts))
             .collect()
     });
-    for entry in mesh.objects.of_kind("ServiceEntry") {
+    for entry in mesh.objects.of_kind(Kind::ServiceEntry) {
         for host in entry.spec_list("hosts") {
             let Some(name) = host.str() else { continue };
             let Some(service) = mesh.service_of_host(name) else {
@@ -115,11 +123,8 @@ fn shadowed(
             .for_each(|client| _ = finding.hits(client)),
     }
     if entry.spec_list("hosts").len() > 1 {
-        let remove = format!(
-            "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
-            entry.path_of(host)
-        );
-        finding.fix(Fix::json_patch(&entry.id, remove));
+        let remove = vec![Op::remove(entry.path_of(host))];
+        finding.fix(Fix::patch(&entry.id, remove));
     }
     finding.fix(Fix::delete(&entry.id));
     finding.fix(Fix::advice(format!("give {} a name of its own", entry.id)));

@@ -3,9 +3,10 @@
 use super::met::{self, Met};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_text::json::escape;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0727",
@@ -14,13 +15,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Warning,
     claim: "a Service that is named like a workload leads to that workload, and to no other that has a Service",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &[
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/replicasets.apps.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::ReplicaSet,
+    ]),
     explains: &["ML07", "ML08", "ML09", "ML10"],
     docs: include_str!("service_selects_another_workload.md"),
     check: Check::Either(check),
@@ -63,7 +64,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 }
 
 fn workloads<'m>(mesh: &'m Mesh, namespace: &str) -> impl Iterator<Item = &'m Object> {
-    let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
+    let kinds = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet].into_iter();
     kinds.flat_map(move |kind| {
         mesh.objects
             .in_namespace(kind, namespace)
@@ -131,26 +132,21 @@ fn offer(finding: &mut Finding, id: &ObjectRef, selector: &Node, own: &Object) {
     let Some(labels) = met::template_labels(own) else {
         return;
     };
-    let pair = |key: &str, value: Option<&str>| {
-        format!(
-            "{}:{}",
-            escape(key),
-            value.map_or("null".to_owned(), escape)
-        )
-    };
     let wrong = selector
         .members()
         .iter()
         .filter(|m| labels.str_at(&m.key) != m.value.str());
-    let mut pairs: Vec<String> = wrong.map(|m| pair(&m.key, labels.str_at(&m.key))).collect();
+    // `null` takes a label out of the selector that the workload does not have.
+    let mut pairs: Vec<(&str, Option<&str>)> =
+        wrong.map(|m| (&*m.key, labels.str_at(&m.key))).collect();
     if pairs.is_empty() {
         let known = own
             .spec_at(["selector", "matchLabels"])
             .map_or(&[][..], Node::members);
-        pairs.extend(known.iter().map(|m| pair(&m.key, m.value.str())));
+        pairs.extend(known.iter().map(|m| (&*m.key, m.value.str())));
     }
     finding.fix(Fix::merge(
         id,
-        format!("{{\"spec\":{{\"selector\":{{{}}}}}}}", pairs.join(",")),
+        Value::nested(["spec", "selector"], Value::object(pairs)),
     ));
 }

@@ -3,11 +3,12 @@
 use super::met::{self, Met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::near;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0702",
@@ -16,20 +17,16 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every Service's selector matches a pod",
-    needs: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/deployments.apps.json",
-    ],
-    uses: &[
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/workloadentries.networking.istio.io.json",
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::Deployment]),
+    uses: Inputs::of(&[
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::WorkloadEntry,
+        Kind::DestinationRule,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+    ]),
     explains: &["ML07", "ML09", "ML10"],
     docs: include_str!("service_selects_no_pods.md"),
     check: Check::Either(check),
@@ -89,7 +86,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 fn is_served(mesh: &Mesh, met: &Met<'_>, selector: &Node) -> bool {
     let entries = mesh
         .objects
-        .in_namespace("WorkloadEntry", &met.service.id.namespace);
+        .in_namespace(Kind::WorkloadEntry, &met.service.id.namespace);
     !met.pods(mesh, None).is_empty()
         || !met.workloads(mesh, None).is_empty()
         || entries
@@ -99,7 +96,7 @@ fn is_served(mesh: &Mesh, met: &Met<'_>, selector: &Node) -> bool {
 
 /// Whether another Service takes the pod, or a workload's pods.
 fn is_selected(mesh: &Mesh, object: &Object) -> bool {
-    let labels = if object.id.kind == "Pod" {
+    let labels = if object.id.is(Kind::Pod) {
         object.labels()
     } else {
         met::template_labels(object)
@@ -126,17 +123,16 @@ impl Near<'_> {
     /// Corrects the selector, which stands at a path of the object's spec: `selector`,
     /// `workloadSelector/labels`.
     pub(super) fn fix(&self, id: &ObjectRef, path: &str) -> Fix {
-        let pair = format!("{}:{}", escape(&self.key), escape(&self.value));
-        let drop = if self.wrong == self.key {
-            String::new()
-        } else {
-            format!("{}:null,", escape(&self.wrong))
-        };
-        let inner = format!("{{{drop}{pair}}}");
-        let spec = path
-            .rsplit('/')
-            .fold(inner, |inner, key| format!("{{{}:{inner}}}", escape(key)));
-        Fix::merge(id, format!("{{\"spec\":{spec}}}"))
+        let mut labels = Vec::new();
+        if self.wrong != self.key {
+            labels.push((&self.wrong, Value::Null));
+        }
+        labels.push((&self.key, Value::from(&self.value)));
+        let mut patch = Value::object(labels);
+        for key in path.rsplit('/').chain(["spec"]) {
+            patch = Value::nested([key], patch);
+        }
+        Fix::merge(id, patch)
     }
 }
 
@@ -153,23 +149,23 @@ pub(in crate::rules) fn meant_pods<'m>(mesh: &'m Mesh, service: &'m Object) -> V
         .filter(|_| selected.is_empty())
         .and_then(|all| nearest(mesh, service, all));
     let Some(near) = near else { return selected };
-    if near.object.id.kind == "Pod" {
+    if near.object.id.is(Kind::Pod) {
         return vec![near.object];
     }
-    let pods = mesh.objects.in_namespace("Pod", &service.id.namespace);
+    let pods = mesh.objects.in_namespace(Kind::Pod, &service.id.namespace);
     pods.filter(|pod| met::workload_ref(mesh, pod) == near.object.id)
         .collect()
 }
 
 fn nearest<'m>(mesh: &'m Mesh, service: &Object, selector: &Node) -> Option<Near<'m>> {
     let namespace = &service.id.namespace;
-    let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
+    let kinds = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet].into_iter();
     let workloads = kinds.flat_map(|kind| mesh.objects.in_namespace(kind, namespace));
     let workloads =
         workloads.filter_map(|workload| Some((workload, met::template_labels(workload)?)));
     let pods = mesh
         .objects
-        .in_namespace("Pod", namespace)
+        .in_namespace(Kind::Pod, namespace)
         .filter_map(|pod| Some((pod, pod.labels()?)));
     nearest_of(service, selector, workloads.chain(pods))
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::age;
 use meshladder_mesh::services::{Protocol, ServicePort, ports, target_port};
@@ -16,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Warning,
     claim: "Services that lead to one port of a pod agree on its protocol",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("services_disagree_on_port.md"),
     check: Check::Either(check),

@@ -1,11 +1,12 @@
 //! See the page beside this file.
 
 use super::met;
-use crate::finding::{Evidence, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -15,14 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "an EndpointSlice that somebody wrote has the ports of its Service, by their names",
-    needs: &[
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::EndpointSlice]),
+    uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry]),
     explains: &["ML0708", "ML10"],
     docs: include_str!("slice_lacks_port.md"),
     check: Check::Either(check),
@@ -91,16 +86,12 @@ fn tell(
         && only.get("port").and_then(number).is_some()
         && ports(service).count() == 1
     {
+        let path = format!("{}/name", slice.path_of(only));
         let op = if only.get("name").is_some() {
-            "replace"
+            Op::replace(path, port.name)
         } else {
-            "add"
+            Op::add(path, port.name)
         };
-        finding.fix(met::put(
-            slice,
-            op,
-            &format!("{}/name", slice.path_of(only)),
-            &escape(port.name),
-        ));
+        finding.fix(Fix::patch(&slice.id, [op]));
     }
 }

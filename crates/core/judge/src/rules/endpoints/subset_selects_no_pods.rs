@@ -1,13 +1,16 @@
 //! See the page beside this file.
 
 use super::met::{self, Met};
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector;
 use meshladder_mesh::traffic::destinations;
 use meshladder_mesh::{Object, ObjectRef, PodFacts, ServiceFacts};
-use meshladder_text::json::escape;
 use meshladder_text::tree::{Member, Node};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0701",
@@ -16,26 +19,29 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every subset that a DestinationRule defines selects a pod",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/workloadentries.networking.istio.io.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Service, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::WorkloadEntry,
+        Kind::VirtualService,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+    ]),
     explains: &["ML10"],
     docs: include_str!("subset_selects_no_pods.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let host = rule
             .spec_at(["host"])
             .and_then(Node::str)
@@ -72,7 +78,7 @@ fn subset_of(
     let Some(labels) = subset.get("labels") else {
         return;
     };
-    let stored = |pod: &PodFacts| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+    let stored = |pod: &PodFacts| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
     let has = |pod: &PodFacts| selector::has_labels(labels, stored(pod).and_then(Object::labels));
     // A Service without any pod is another matter, and so is a workload that should have made the
     // subset's pods.
@@ -86,7 +92,7 @@ fn subset_of(
     let mut entries = facts
         .mesh
         .objects
-        .in_namespace("WorkloadEntry", &service.namespace);
+        .in_namespace(Kind::WorkloadEntry, &service.namespace);
     if entries.any(|entry| selector::has_labels(labels, entry.spec_at(["labels"]))) {
         return;
     }
@@ -104,13 +110,17 @@ fn subset_of(
         message,
         Evidence::of(rule, labels, format!("what subset {name} selects")),
     );
-    finding.hits(ObjectRef::new("Service", &service.namespace, &service.name));
+    finding.hits(ObjectRef::of(
+        Kind::Service,
+        &service.namespace,
+        &service.name,
+    ));
     // Whether a workload should have made such pods, Deployments tell, or else the ReplicaSets that
     // they made.
-    let sets = "k8s/replicasets.apps.json";
+    let sets = Kind::ReplicaSet;
     finding.unsettled.extend(
         facts
-            .unread("k8s/deployments.apps.json")
+            .unread(Kind::Deployment)
             .filter(|_| facts.unread(sets).is_some()),
     );
     // A subset that no route leads to harms nobody.
@@ -145,7 +155,7 @@ fn is_made_by_workload(facts: &Facts<'_>, service: &ServiceFacts, labels: &Node)
 
 fn is_used(facts: &Facts<'_>, service: &ServiceFacts, subset: &str) -> bool {
     let host = facts.mesh.domain.service(&service.name, &service.namespace);
-    let services = facts.mesh.objects.of_kind("VirtualService").iter();
+    let services = facts.mesh.objects.of_kind(Kind::VirtualService).iter();
     services
         .flat_map(|service| destinations(service, &facts.mesh.domain))
         .any(|to| to.subset == Some(subset) && to.host == host)
@@ -187,10 +197,11 @@ fn fitting(rule: &Object, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> O
         .iter()
         .position(|other| std::ptr::eq(other, subset))?;
     let key = member.key.replace('~', "~0").replace('/', "~1");
-    Some(met::put(
-        rule,
-        "replace",
-        &format!("/spec/subsets/{index}/labels/{key}"),
-        &escape(value),
+    Some(Fix::patch(
+        &rule.id,
+        [Op::replace(
+            format!("/spec/subsets/{index}/labels/{key}"),
+            *value,
+        )],
     ))
 }

@@ -1,13 +1,16 @@
 //! See the page beside this file.
 
 use super::met::{self, Met};
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::access_log::{self, Line};
-use meshladder_capture::snapshot::DocId;
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::{self, AccessLine};
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0706",
@@ -16,14 +19,21 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every Service's targetPort is a port that its pods listen on",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &["logs/"],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE.and(&[Part::Logs]),
     explains: &["ML07", "ML10"],
     docs: include_str!("target_port_not_open.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for met in met::services(facts, case) {
         let pods = met.pods(facts.mesh, None);
         let wanted = |port: &ServicePort<'_>| met.port.is_none_or(|number| number == port.number);
@@ -170,12 +180,7 @@ impl Lead<'_> {
         };
         if let Some((_, number)) = best.or_else(only) {
             let path = format!("/spec/ports/{}/targetPort", self.index);
-            finding.fix(met::put(
-                self.met.service,
-                "add",
-                &path,
-                &number.to_string(),
-            ));
+            finding.fix(Fix::patch(&self.met.service.id, [Op::add(path, *number)]));
         }
         if let Some(pod) = self.pods.first() {
             let (namespace, name) = (&pod.id.namespace, &pod.id.name);
@@ -195,10 +200,10 @@ fn words(declared: &[(&str, u16)]) -> String {
 }
 
 /// The last time that a pod's proxy could not connect to its application on that port.
-fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<Line> {
+fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<AccessLine> {
     let log = met::proxy_log(facts, pod)?;
     let cluster = format!("inbound|{port}||");
-    let is_refusal = |line: &Line| {
+    let is_refusal = |line: &AccessLine| {
         let why = format!("{} {}", line.failure, line.details)
             .replace('_', " ")
             .to_ascii_lowercase();

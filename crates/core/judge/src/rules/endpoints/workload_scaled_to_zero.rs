@@ -3,6 +3,8 @@
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
@@ -13,20 +15,16 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "a Service that is called has a workload with replicas",
-    needs: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/deployments.apps.json",
-    ],
-    uses: &[
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/virtualservices.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::Deployment]),
+    uses: Inputs::of(&[
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::DestinationRule,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::VirtualService,
+    ]),
     explains: &["ML07", "ML0906", "ML10"],
     docs: include_str!("workload_scaled_to_zero.md"),
     check: Check::Either(check),
@@ -79,7 +77,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 selector_or_all(met.service),
                 "the Service that selects its pods",
             ));
-            finding.fix(Fix::merge(&workload.id, "{\"spec\":{\"replicas\":1}}"));
+            finding.fix(Fix::merge(
+                &workload.id,
+                Value::nested(["spec", "replicas"], 1_u16),
+            ));
         }
     }
 }

@@ -4,9 +4,11 @@ use super::injection_webhook_unserved::hit_workload;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::config::nearest::nearest;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0319",
@@ -15,12 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "nothing in a namespace keeps its workloads from having pods",
-    needs: &["k8s/deployments.apps.json"],
-    uses: &[
-        "k8s/namespaces.json",
-        "k8s/services.json",
-        "k8s/serviceaccounts.json",
-    ],
+    needs: Inputs::of(&[Kind::Deployment]),
+    uses: Inputs::of(&[Kind::Namespace, Kind::Service, Kind::ServiceAccount]),
     explains: &["ML07", "ML10"],
     docs: include_str!("admission_refuses_pods.md"),
     check: Check::Either(check),
@@ -34,7 +32,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     // Of a request only what it calls; and pods that are there still serve.
     let called = case.map(|case| {
         case.service
-            .map(|s| ObjectRef::new("Service", &s.namespace, &s.name))
+            .map(|s| ObjectRef::of(Kind::Service, &s.namespace, &s.name))
     });
     out.findings.retain(|finding| {
         called.as_ref().is_none_or(|service| {
@@ -60,7 +58,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 }
 
 fn all(facts: &Facts<'_>, out: &mut Sink) {
-    for workload in facts.mesh.objects.of_kind("Deployment") {
+    for workload in facts.mesh.objects.of_kind(Kind::Deployment) {
         out.examined();
         let conditions = workload
             .node
@@ -98,7 +96,7 @@ fn security(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, ou
     let Some(namespace) = facts
         .mesh
         .objects
-        .get("Namespace", "", &workload.id.namespace)
+        .get(Kind::Namespace, "", &workload.id.namespace)
     else {
         return;
     };
@@ -120,7 +118,7 @@ fn security(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, ou
     );
     finding.see(proof(workload, message));
     hit_workload(facts, workload, finding);
-    let patch = format!(r#"{{"metadata":{{"labels":{{"{ENFORCE}":"privileged"}}}}}}"#);
+    let patch = Value::nested(["metadata", "labels", ENFORCE], "privileged");
     finding.fix(
         Fix::merge(&namespace.id, patch).unchecked("what the API server said before stays said"),
     );
@@ -163,10 +161,10 @@ fn account(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, out
     let there = facts
         .mesh
         .objects
-        .in_namespace("ServiceAccount", namespace)
+        .in_namespace(Kind::ServiceAccount, namespace)
         .map(|account| account.id.name.as_str());
     let meant = nearest(name, there);
-    let account = ObjectRef::new("ServiceAccount", namespace, name);
+    let account = ObjectRef::of(Kind::ServiceAccount, namespace, name);
     let subject = if meant.is_some() {
         workload.id.clone()
     } else {
@@ -184,8 +182,8 @@ fn account(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, out
     hit_workload(facts, workload, finding);
     let stays = "what the API server said before stays said";
     if let Some(meant) = meant {
-        let patch =
-            format!(r#"{{"spec":{{"template":{{"spec":{{"serviceAccountName":"{meant}"}}}}}}}}"#);
+        let path = ["spec", "template", "spec", "serviceAccountName"];
+        let patch = Value::nested(path, meant);
         finding.fix(Fix::merge(&workload.id, patch).unchecked(stays));
     } else {
         let yaml = format!(

@@ -3,10 +3,12 @@
 use super::container::{self, PROXY};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
 use meshladder_text::time::Time;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0311",
@@ -15,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "no application ends because its proxy was not up yet",
-    needs: &["k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &["ML07"],
     docs: include_str!("app_before_proxy.md"),
     check: Check::Mesh(check),
@@ -48,8 +50,17 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         if is_ready(stored) {
             finding.severity(Severity::Info);
         }
-        let annotation = r#"{"spec":{"template":{"metadata":{"annotations":{"proxy.istio.io/config":"holdApplicationUntilProxyStarts: true"}}}}}"#;
-        if workload.kind != "Pod" {
+        let annotation = Value::nested(
+            [
+                "spec",
+                "template",
+                "metadata",
+                "annotations",
+                "proxy.istio.io/config",
+            ],
+            "holdApplicationUntilProxyStarts: true",
+        );
+        if !workload.is(Kind::Pod) {
             finding.fix(
                 Fix::merge(&workload, annotation).unchecked("it shows when the pod is made again"),
             );

@@ -2,9 +2,13 @@
 
 use super::container::{self, PROXY};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Check, Facts, Rule, Sink};
+use crate::rules::{Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
+
+mod objects;
 
 /// The proxy's own traffic is not redirected to the proxy, and it is told by its user.
 const UID: &str = "1337";
@@ -16,19 +20,26 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "no application runs as the proxy's user",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+    ]),
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("app_runs_as_proxy_user.md"),
-    check: Check::Mesh(check),
+    check: Check::Wide(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, out: &mut Sink) {
     let mut told = Vec::new();
     for (pod, stored) in container::enrolled(facts) {
         out.examined();

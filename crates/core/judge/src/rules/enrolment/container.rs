@@ -1,6 +1,7 @@
 //! The containers of a pod, and how each is doing.
 
 use crate::rules::Facts;
+use meshladder_capture::Kind;
 use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::tree::{Node, Value};
 
@@ -13,8 +14,9 @@ pub(super) fn enrolled<'f>(
 ) -> impl Iterator<Item = (&'f PodFacts, &'f Object)> + use<'f> {
     let mesh = facts.mesh;
     let proxies = mesh.pods.iter().filter(|pod| pod.has_proxy);
-    let stored =
-        move |pod: &'f PodFacts| Some((pod, mesh.objects.get("Pod", &pod.namespace, &pod.name)?));
+    let stored = move |pod: &'f PodFacts| {
+        Some((pod, mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name)?))
+    };
     proxies
         .filter_map(stored)
         .filter(|(_, stored)| !is_leaving(stored))

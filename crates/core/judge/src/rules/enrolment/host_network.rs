@@ -3,6 +3,8 @@
 use super::outsider;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,10 +14,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "no workload that policies are for is on the host network",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::MutatingWebhook]),
     uses: super::outsider::USES,
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("host_network.md"),

@@ -3,6 +3,8 @@
 use super::container::{self, PROXY};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -13,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "no init container waits for a proxy that starts after it",
-    needs: &["k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &["ML07"],
     docs: include_str!("init_container_without_network.md"),
     check: Check::Mesh(check),

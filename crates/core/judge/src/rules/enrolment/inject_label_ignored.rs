@@ -3,9 +3,11 @@
 use super::outsider::{self, Outsider};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::{INJECTION, Injectors, REVISION};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0306",
@@ -14,10 +16,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "a pod that asks for a proxy gets one",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::MutatingWebhook]),
     uses: super::outsider::USES,
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("inject_label_ignored.md"),
@@ -34,7 +33,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let decision = &outsider.injection.decided_by;
         if !outsider.is_refused()
             || outsider.asks() != Some("true")
-            || decision.object.id.kind == "Namespace"
+            || decision.object.id.is(Kind::Namespace)
         {
             continue;
         }
@@ -50,10 +49,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         );
         outsider.finish(facts, case, finding);
         finding.hits.extend(pods.into_iter().skip(1));
-        let namespace = ObjectRef::new("Namespace", "", &outsider.pod.namespace);
+        let namespace = ObjectRef::of(Kind::Namespace, "", &outsider.pod.namespace);
         finding.fix(Fix::merge(
             &namespace,
-            format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#),
+            Value::nested(["metadata", "labels", INJECTION], "enabled"),
         ));
     }
 }
@@ -96,11 +95,8 @@ fn tell_revision(
     outsider.finish(facts, case, finding);
     finding.hits.extend(pods.iter().skip(1).cloned());
     if let ([only], true) = (there.as_slice(), of_template.and_then(Node::str).is_some()) {
-        let labels = format!(r#"{{"metadata":{{"labels":{{"{REVISION}":"{only}"}}}}}}"#);
-        finding.fix(Fix::merge(
-            &workload,
-            format!(r#"{{"spec":{{"template":{labels}}}}}"#),
-        ));
+        let path = ["spec", "template", "metadata", "labels", REVISION];
+        finding.fix(Fix::merge(&workload, Value::nested(path, *only)));
     }
     true
 }

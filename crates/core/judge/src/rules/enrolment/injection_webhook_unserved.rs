@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::{Injector, Injectors, Template};
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::number;
@@ -18,27 +20,23 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "every webhook that must be asked about a pod answers",
-    needs: &[
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
-    uses: &[
-        "k8s/namespaces.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/events.json",
-        "k8s/pods.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[Kind::MutatingWebhook, Kind::Service, Kind::EndpointSlice]),
+    uses: Inputs::of(&[
+        Kind::Namespace,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::Event,
+        Kind::Pod,
+        Kind::ConfigMap,
+    ]),
     explains: &["ML0302", "ML0307", "ML05", "ML06", "ML07", "ML10"],
     docs: include_str!("injection_webhook_unserved.md"),
     check: Check::Mesh(check),
 };
 
-const KINDS: [&str; 3] = ["Deployment", "StatefulSet", "DaemonSet"];
+const KINDS: [Kind; 3] = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet];
 
 /// A workload that lacks pods, and the event that says why.
 struct Refused<'f> {
@@ -107,7 +105,7 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
         finding.fix(Fix::advice(
             "bring istiod back: its Service has no ready endpoint",
         ));
-        for path in ["k8s/pods.json", "k8s/deployments.apps.json"] {
+        for path in [Kind::Pod, Kind::Deployment] {
             finding.unsettled.extend(facts.unread(path));
         }
     }
@@ -172,7 +170,7 @@ fn refused<'f>(facts: &Facts<'f>, workload: &'f Object) -> Option<Refused<'f>> {
     let event = facts
         .mesh
         .objects
-        .in_namespace("Event", &workload.id.namespace)
+        .in_namespace(Kind::Event, &workload.id.namespace)
         .find(|event| {
             let about = event
                 .node
@@ -206,7 +204,7 @@ pub(super) fn hit_workload(facts: &Facts<'_>, workload: &Object, finding: &mut F
     for service in facts
         .mesh
         .objects
-        .in_namespace("Service", &workload.id.namespace)
+        .in_namespace(Kind::Service, &workload.id.namespace)
     {
         let selector = service
             .spec_at(["selector"])

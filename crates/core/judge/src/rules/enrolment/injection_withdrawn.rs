@@ -7,6 +7,8 @@ use super::namespace_revision_unknown::ask_for_injection;
 use super::outsider::{self, Outsider};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::PodFacts;
 use meshladder_mesh::injection::{Decision, Injectors, Template};
 use meshladder_text::tri::Tri;
@@ -18,10 +20,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "a namespace whose pods have proxies still asks for them",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::MutatingWebhook]),
     uses: super::outsider::USES,
     explains: &["ML0315", "ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("injection_withdrawn.md"),
@@ -41,7 +40,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let by_namespace = |outsider: &&Outsider<'_>| {
             outsider.pod.namespace == namespace
                 && outsider.is_refused()
-                && outsider.injection.decided_by.object.id.kind == "Namespace"
+                && outsider.injection.decided_by.object.id.is(Kind::Namespace)
         };
         let lost: Vec<&Outsider<'_>> = outsiders.iter().filter(by_namespace).collect();
         out.examined();
@@ -70,7 +69,7 @@ fn insiders<'m>(
             continue;
         };
         let injection = injectors.injection(template);
-        if injection.expected == Tri::No && injection.decided_by.object.id.kind == "Namespace" {
+        if injection.expected == Tri::No && injection.decided_by.object.id.is(Kind::Namespace) {
             found.entry(&pod.namespace).or_default().push(Insider {
                 pod,
                 decided_by: injection.decided_by,

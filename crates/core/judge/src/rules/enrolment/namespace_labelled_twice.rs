@@ -1,10 +1,14 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Check, Facts, Rule, Sink};
+use crate::rules::{Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::PodFacts;
 use meshladder_mesh::injection::{INJECTION, REVISION};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0304",
@@ -13,20 +17,23 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "no namespace asks for injection in two ways",
-    needs: &["k8s/namespaces.json"],
-    uses: &[
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-        "k8s/pods.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[Kind::Namespace]),
+    uses: Inputs::of(&[Kind::MutatingWebhook, Kind::Pod, Kind::ConfigMap]),
     explains: &[],
     docs: include_str!("namespace_labelled_twice.md"),
-    check: Check::Mesh(check),
+    check: Check::Wide(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    for namespace in facts.mesh.objects.of("Namespace", "") {
+    for namespace in facts.mesh.objects.of_kind(Kind::Namespace).iter() {
         let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
             continue;
         };
@@ -59,7 +66,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for label in [INJECTION, REVISION] {
             finding.fix(Fix::merge(
                 &namespace.id,
-                format!(r#"{{"metadata":{{"labels":{{"{label}":null}}}}}}"#),
+                Value::nested(["metadata", "labels", label], Value::Null),
             ));
         }
     }

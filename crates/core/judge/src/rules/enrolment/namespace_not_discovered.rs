@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::accepts;
-use meshladder_text::json::escape;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0318",
@@ -16,12 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "istiod sees every namespace that has proxies",
-    needs: &[
-        "k8s/namespaces.json",
-        "k8s/pods.json",
-        "k8s/configmaps.json",
-    ],
-    uses: &["k8s/services.json", "k8s/events.json"],
+    needs: Inputs::of(&[Kind::Namespace, Kind::Pod, Kind::ConfigMap]),
+    uses: Inputs::of(&[Kind::Service, Kind::Event]),
     explains: &[
         "ML0313", "ML04", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10",
     ],
@@ -50,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .filter(|pod| pod.has_proxy)
         .map(|pod| pod.namespace.as_str());
     for name in enrolled.collect::<BTreeSet<&str>>() {
-        let Some(namespace) = facts.mesh.objects.get("Namespace", "", name) else {
+        let Some(namespace) = facts.mesh.objects.get(Kind::Namespace, "", name) else {
             continue;
         };
         out.examined();
@@ -88,7 +85,12 @@ fn tell(
         let message = event.node.str_at("message").unwrap_or_default();
         message.contains("istio-ca-root-cert") && message.contains("not found")
     };
-    if let Some(event) = facts.mesh.objects.in_namespace("Event", name).find(waits) {
+    if let Some(event) = facts
+        .mesh
+        .objects
+        .in_namespace(Kind::Event, name)
+        .find(waits)
+    {
         let message = event.node.get("message").unwrap_or(&event.node);
         finding.see(Evidence::of(
             event,
@@ -104,22 +106,14 @@ fn tell(
     {
         finding.hits(pod.reference());
     }
-    for service in facts.mesh.objects.in_namespace("Service", name) {
+    for service in facts.mesh.objects.in_namespace(Kind::Service, name) {
         finding.hits(service.id.clone());
     }
     let wanted = selectors
         .iter()
         .find(|selector| selector.get("matchExpressions").is_none());
     if let Some(wanted) = wanted.and_then(|selector| selector.get("matchLabels")) {
-        let pair = |label: &meshladder_text::tree::Member| {
-            format!(
-                "{}:{}",
-                escape(&label.key),
-                escape(label.value.str().unwrap_or_default())
-            )
-        };
-        let pairs: Vec<String> = wanted.members().iter().map(pair).collect();
-        let patch = format!(r#"{{"metadata":{{"labels":{{{}}}}}}}"#, pairs.join(","));
+        let patch = Value::nested(["metadata", "labels"], wanted);
         finding.fix(Fix::merge(&namespace.id, patch));
     }
     finding.fix(Fix::advice(format!(

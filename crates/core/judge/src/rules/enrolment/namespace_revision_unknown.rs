@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use super::outsider::{self, Outsider};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::{INJECTION, Injectors, NamespaceLabels, REVISION};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0303",
@@ -16,21 +18,18 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "a webhook provides the injection that a namespace asks for",
-    needs: &[
-        "k8s/namespaces.json",
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-    ],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/services.json",
-        "k8s/configmaps.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Namespace, Kind::MutatingWebhook]),
+    uses: Inputs::of(&[
+        Kind::Pod,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::Service,
+        Kind::ConfigMap,
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+    ]),
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("namespace_revision_unknown.md"),
     check: Check::Either(check),
@@ -39,7 +38,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
     let outsiders = outsider::all(facts, &injectors, case);
-    for namespace in facts.mesh.objects.of("Namespace", "") {
+    for namespace in facts.mesh.objects.of_kind(Kind::Namespace).iter() {
         let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
             continue;
         };
@@ -155,20 +154,18 @@ pub(super) fn ask_for_injection(
     injectors: &Injectors<'_>,
     namespace: &ObjectRef,
 ) {
-    let mut patches: Vec<String> = injectors
-        .revisions()
-        .into_iter()
-        .map(|revision| {
-            format!(
-                r#"{{"metadata":{{"labels":{{"{REVISION}":"{revision}","{INJECTION}":null}}}}}}"#
-            )
-        })
-        .collect();
-    patches.insert(
-        0,
-        format!(r#"{{"metadata":{{"labels":{{"{REVISION}":null,"{INJECTION}":"enabled"}}}}}}"#),
-    );
-    for patch in patches.into_iter().take(3) {
+    let mut choices = vec![Value::object([
+        (REVISION, Value::Null),
+        (INJECTION, "enabled".into()),
+    ])];
+    for revision in injectors.revisions() {
+        choices.push(Value::object([
+            (REVISION, Value::from(revision)),
+            (INJECTION, Value::Null),
+        ]));
+    }
+    for labels in choices.into_iter().take(3) {
+        let patch = Value::nested(["metadata", "labels"], labels);
         finding.fix(Fix::merge(namespace, patch));
     }
     finding.fix(Fix::advice(

@@ -3,6 +3,8 @@
 use super::injection_webhook_unserved::hit_refused;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::network_policy::{Passage, WEBHOOK};
 
 /// Only what the API server itself says is proof: where its connections come from, no object tells.
@@ -13,18 +15,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "no NetworkPolicy keeps the API server from istiod's webhooks",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/networkpolicies.networking.k8s.io.json",
-        "k8s/events.json",
-    ],
-    uses: &[
-        "k8s/namespaces.json",
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::NetworkPolicy, Kind::Event]),
+    uses: Inputs::of(&[
+        Kind::Namespace,
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::Service,
+    ]),
     explains: &["ML0302", "ML0307", "ML07", "ML10"],
     docs: include_str!("network_policy_blocks_webhook.md"),
     check: Check::Mesh(check),
@@ -32,12 +30,17 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     const NO_ANSWER: [&str; 3] = ["context deadline exceeded", "i/o timeout", "Timeout"];
-    let event = facts.mesh.objects.of_kind("Event").iter().find(|event| {
-        let message = event.node.str_at("message").unwrap_or_default();
-        message.contains("failed calling webhook")
-            && message.contains("istio.io")
-            && NO_ANSWER.iter().any(|words| message.contains(words))
-    });
+    let event = facts
+        .mesh
+        .objects
+        .of_kind(Kind::Event)
+        .iter()
+        .find(|event| {
+            let message = event.node.str_at("message").unwrap_or_default();
+            message.contains("failed calling webhook")
+                && message.contains("istio.io")
+                && NO_ANSWER.iter().any(|words| message.contains(words))
+        });
     for reach in facts.mesh.reach_webhooks(None) {
         out.examined();
         let (Some(event), blocked) = (event, reach.passage) else {
@@ -67,7 +70,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         finding.hits(policy.clone());
         hit_refused(facts, "failed calling webhook", finding);
         if let Some(opening) = opening {
-            finding.fix(Fix::merge(policy, opening.merge.to_json()));
+            finding.fix(Fix::merge(policy, (&opening.merge).into()));
         }
         finding.fix(Fix::delete(policy));
         return;

@@ -2,24 +2,26 @@
 
 use crate::finding::{Evidence, Finding, Severity};
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::{Injection, Injectors, Template};
 use meshladder_mesh::policies::{Workload, selector};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 use meshladder_text::tri::Tri;
 
 /// What the rules built on this look at when it is there.
-pub(super) const USES: &[&str] = &[
-    "k8s/namespaces.json",
-    "k8s/deployments.apps.json",
-    "k8s/replicasets.apps.json",
-    "k8s/statefulsets.apps.json",
-    "k8s/daemonsets.apps.json",
-    "k8s/services.json",
-    "k8s/configmaps.json",
-    "k8s/authorizationpolicies.security.istio.io.json",
-    "k8s/requestauthentications.security.istio.io.json",
-];
+pub(super) const USES: Inputs = Inputs::of(&[
+    Kind::Namespace,
+    Kind::Deployment,
+    Kind::ReplicaSet,
+    Kind::StatefulSet,
+    Kind::DaemonSet,
+    Kind::Service,
+    Kind::ConfigMap,
+    Kind::AuthorizationPolicy,
+    Kind::RequestAuthentication,
+]);
 
 /// A pod without a proxy.
 pub(super) struct Outsider<'m> {
@@ -43,7 +45,10 @@ pub(super) fn all<'m>(
         .iter()
         .filter(|pod| pod.running && !pod.has_proxy && is_asked_about(case, pod));
     let outsiders = pods.filter_map(|pod| {
-        let object = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)?;
+        let object = facts
+            .mesh
+            .objects
+            .get(Kind::Pod, &pod.namespace, &pod.name)?;
         // The kubelet makes a static pod, and no webhook sees it.
         object
             .annotation("kubernetes.io/config.mirror")
@@ -100,7 +105,7 @@ impl<'m> Outsider<'m> {
     /// The policies that are for it and that nothing enforces.
     fn policies<'f>(&self, facts: &Facts<'f>) -> Vec<&'f Object> {
         let workload = Workload::of(self.object);
-        let kinds = ["AuthorizationPolicy", "RequestAuthentication"];
+        let kinds = [Kind::AuthorizationPolicy, Kind::RequestAuthentication];
         kinds
             .into_iter()
             .flat_map(|kind| facts.mesh.policies(kind, &workload))
@@ -112,7 +117,12 @@ impl<'m> Outsider<'m> {
         let is_client = case
             .client
             .is_some_and(|client| std::ptr::eq(client, self.pod) || client.name == self.pod.name);
-        let refused = |kind: Kind| matches!(kind, Kind::TlsMismatch | Kind::Reset | Kind::Denied);
+        let refused = |kind: EndKind| {
+            matches!(
+                kind,
+                EndKind::TlsMismatch | EndKind::Reset | EndKind::Denied
+            )
+        };
         is_client
             && (case.seen.is_some_and(|seen| !seen.is_success())
                 || case
@@ -134,7 +144,7 @@ impl<'m> Outsider<'m> {
                 .extend(case.servers.iter().map(|server| server.reference()));
             finding.hits.extend(
                 case.service
-                    .map(|s| ObjectRef::new("Service", &s.namespace, &s.name)),
+                    .map(|s| ObjectRef::of(Kind::Service, &s.namespace, &s.name)),
             );
         }
         for policy in self.policies(facts).into_iter().take(2) {

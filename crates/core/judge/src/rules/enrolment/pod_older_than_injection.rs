@@ -2,8 +2,12 @@
 
 use super::outsider;
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tri::Tri;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0307",
@@ -12,17 +16,21 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "a pod that would get a proxy has one",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::MutatingWebhook]),
     uses: super::outsider::USES,
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("pod_older_than_injection.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
     for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, case)) {
         out.examined();

@@ -3,8 +3,10 @@
 use super::outsider;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::INJECTION;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 /// A namespace may well stay outside the mesh; one with policies for its pods was meant to be
 /// inside.
@@ -15,21 +17,17 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "every namespace that has policies for its pods has them injected",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/namespaces.json",
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-    ],
-    uses: &[
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/services.json",
-        "k8s/configmaps.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::Namespace, Kind::MutatingWebhook]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::Service,
+        Kind::ConfigMap,
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+    ]),
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("policy_without_proxy.md"),
     check: Check::Either(check),
@@ -42,15 +40,15 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let decision = &outsider.injection.decided_by;
         let labels = injectors.namespace_labels(&outsider.pod.namespace);
         let asks = labels.is_some_and(|labels| labels.asks());
-        let by_namespace = decision.object.id.kind == "Namespace" && !asks && outsider.is_refused();
-        let own = |kind: &str| {
+        let by_namespace = decision.object.id.is(Kind::Namespace) && !asks && outsider.is_refused();
+        let own = |kind: Kind| {
             facts
                 .mesh
                 .objects
                 .in_namespace(kind, &outsider.pod.namespace)
                 .len()
         };
-        let has_policies = own("AuthorizationPolicy") + own("RequestAuthentication") > 0;
+        let has_policies = own(Kind::AuthorizationPolicy) + own(Kind::RequestAuthentication) > 0;
         let severity = outsider.severity(facts, None);
         if !by_namespace || !has_policies || severity == Severity::Info {
             continue;
@@ -78,7 +76,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         outsider.finish(facts, case, finding);
         finding.fix(Fix::merge(
             namespace,
-            format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#),
+            Value::nested(["metadata", "labels", INJECTION], "enabled"),
         ));
         finding.fix(Fix::advice(
             "then restart the workloads of the namespace: injection happens when a pod is made",

@@ -3,6 +3,8 @@
 use super::container::{self, PROXY};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_text::time::Time;
 use meshladder_text::tree::Node;
 
@@ -13,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "every proxy is ready soon after it started",
-    needs: &["k8s/pods.json"],
-    uses: &["proxies/", "logs/"],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::NONE.and(&[Part::Proxies, Part::Logs]),
     explains: &["ML07"],
     docs: include_str!("proxy_not_ready.md"),
     check: Check::Mesh(check),

@@ -3,9 +3,11 @@
 use super::container::{self, PROXY};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::Template;
 use meshladder_text::time::Time;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 /// What ended longer ago than a day does nobody harm now.
 const RECENT: i64 = 86_400;
@@ -17,13 +19,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "no proxy was killed for want of memory",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+    ]),
     explains: &["ML0313", "ML10"],
     docs: include_str!("proxy_out_of_memory.md"),
     check: Check::Mesh(check),
@@ -72,9 +74,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .find(&workload)
             .and_then(Template::of)
             .is_some()
-            && workload.kind != "Pod"
+            && !workload.is(Kind::Pod)
         {
-            let patch = r#"{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyMemoryLimit":"1Gi"}}}}}"#;
+            let annotation = "sidecar.istio.io/proxyMemoryLimit";
+            let path = ["spec", "template", "metadata", "annotations", annotation];
+            let patch = Value::nested(path, "1Gi");
             finding.fix(
                 Fix::merge(&workload, patch).unchecked("how much the proxy needs, no object tells"),
             );

@@ -3,6 +3,8 @@
 use super::container;
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tree::Node;
 
@@ -18,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "the traffic of every pod with a proxy is redirected to it",
-    needs: &["k8s/pods.json"],
-    uses: &["k8s/daemonsets.apps.json"],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[Kind::DaemonSet]),
     explains: &["ML06", "ML07", "ML08", "ML09", "ML10", "ML0313", "ML04"],
     docs: include_str!("redirection_not_in_place.md"),
     check: Check::Mesh(check),
@@ -84,7 +86,8 @@ fn cni_agent<'f>(facts: &Facts<'f>, pod: &Object) -> Option<&'f Object> {
     let agents = facts
         .mesh
         .objects
-        .of("Pod", "")
+        .of_kind(Kind::Pod)
+        .iter()
         .filter(|agent| agent.label("k8s-app") == Some("istio-cni-node"));
     let mut here = agents.filter(|agent| node_of(agent) == node_of(pod));
     here.find(|agent| !meshladder_mesh::services::is_ready(agent))

@@ -3,6 +3,8 @@
 use super::container;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::is_ready;
 use meshladder_text::tree::Node;
 
@@ -13,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "every proxy is up in time for its start hook",
-    needs: &["k8s/pods.json", "k8s/events.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod, Kind::Event]),
+    uses: Inputs::NONE,
     explains: &["ML07", "ML10"],
     docs: include_str!("start_hook_failed.md"),
     check: Check::Mesh(check),
@@ -23,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for (pod, _) in container::enrolled(facts).filter(|(_, stored)| !is_ready(stored)) {
         out.examined();
-        let mut events = facts.mesh.objects.in_namespace("Event", &pod.namespace);
+        let mut events = facts.mesh.objects.in_namespace(Kind::Event, &pod.namespace);
         let event = events.find(|event| {
             let about = event
                 .node

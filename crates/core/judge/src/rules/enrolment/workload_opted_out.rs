@@ -3,8 +3,11 @@
 use super::outsider::{self, Outsider};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::INJECT;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0302",
@@ -13,10 +16,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "no workload that policies are for has opted out of injection",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::MutatingWebhook]),
     uses: super::outsider::USES,
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("workload_opted_out.md"),
@@ -70,15 +70,14 @@ fn tell(
     finding.severity(severity);
     outsider.finish(facts, case, finding);
     finding.hits.extend(pods.into_iter().skip(1));
-    if object.id == workload && workload.kind != "Pod" {
+    if object.id == workload && !workload.is(Kind::Pod) {
         let field = if kind == "label" {
             "labels"
         } else {
             "annotations"
         };
-        let patch = format!(
-            r#"{{"spec":{{"template":{{"metadata":{{"{field}":{{"{INJECT}":null}}}}}}}}}}"#
-        );
+        let path = ["spec", "template", "metadata", field, INJECT];
+        let patch = Value::nested(path, Value::Null);
         finding.fix(Fix::merge(&workload, patch));
     }
 }

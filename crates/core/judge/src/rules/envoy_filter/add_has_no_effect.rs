@@ -2,8 +2,9 @@
 
 use super::patches::{self, Fault};
 use crate::finding::{Rung, Severity};
-use crate::rules::analyzed::ENVOY_FILTERS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2703",
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "ADD is used only where Istio adds",
-    needs: &[ENVOY_FILTERS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::EnvoyFilter]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("add_has_no_effect.md"),
     check: Check::Object(check),

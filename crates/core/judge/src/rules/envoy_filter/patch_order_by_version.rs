@@ -2,8 +2,9 @@
 
 use super::patches::{self, Fault};
 use crate::finding::{Rung, Severity};
-use crate::rules::analyzed::ENVOY_FILTERS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2705",
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "a patch whose place depends on another one is for the same proxies",
-    needs: &[ENVOY_FILTERS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::EnvoyFilter]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("patch_order_by_version.md"),
     check: Check::Object(check),

@@ -2,6 +2,7 @@
 
 use crate::finding::{Evidence, Fix};
 use crate::rules::{Facts, Sink};
+use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
@@ -18,7 +19,7 @@ pub(super) enum Fault {
 
 /// Tells the first patch of each EnvoyFilter that has the fault.
 pub(super) fn tell(facts: &Facts<'_>, fault: Fault, message: &str, advice: &str, out: &mut Sink) {
-    for filter in facts.mesh.objects.of_kind("EnvoyFilter") {
+    for filter in facts.mesh.objects.of_kind(Kind::EnvoyFilter) {
         out.examined();
         let Some(patch) = faults(filter)
             .into_iter()

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::references::{
-    GROUP, GRPC_ROUTES, HTTP_ROUTES, REFERENCE_GRANTS, Reference, TCP_ROUTES, TLS_ROUTES, backends,
-    parents, routes,
-};
+use super::references::{GROUP, Reference, backends, parents, routes};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::SERVICES;
 use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
@@ -20,14 +18,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Service that a route leads to exists and may be led to",
-    needs: &[SERVICES],
-    uses: &[
-        HTTP_ROUTES,
-        GRPC_ROUTES,
-        TCP_ROUTES,
-        TLS_ROUTES,
-        REFERENCE_GRANTS,
-    ],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::of(&[
+        Kind::HttpRoute,
+        Kind::GrpcRoute,
+        Kind::TcpRoute,
+        Kind::TlsRoute,
+        Kind::ReferenceGrant,
+    ]),
     explains: &[],
     docs: include_str!("backend_missing.md"),
     check: Check::Object(check),
@@ -74,13 +72,12 @@ fn fault(
     }
     if facts.mesh.service(to.namespace, to.name).is_none() {
         // Of a namespace that files hold no Service of, nothing is known.
-        return holds_in(facts, SERVICES, "Service", to.namespace)
+        return holds_in(facts, Kind::Service, to.namespace)
             .then_some(("and there is none", "name a Service that exists"));
     }
     let is_elsewhere = to.namespace != route.id.namespace;
-    let is_refused = is_elsewhere
-        && needs_grant
-        && holds_in(facts, REFERENCE_GRANTS, "ReferenceGrant", to.namespace);
+    let is_refused =
+        is_elsewhere && needs_grant && holds_in(facts, Kind::ReferenceGrant, to.namespace);
     (is_refused && !is_granted(grants, route, to)).then_some((
         "and no ReferenceGrant there lets it",
         "add a ReferenceGrant to the namespace of the Service",
@@ -94,7 +91,7 @@ type Grant<'m> = (&'m str, &'m str, &'m str, Option<&'m str>);
 /// Any entry of `from` with any of `to` will do.
 fn grants(mesh: &Mesh) -> BTreeSet<Grant<'_>> {
     let mut found = BTreeSet::new();
-    for grant in mesh.objects.of_kind("ReferenceGrant") {
+    for grant in mesh.objects.of_kind(Kind::ReferenceGrant) {
         let is_from = |from: &&Node| from.str_at("group") == Some(GROUP);
         for from in grant.spec_list("from").iter().filter(is_from) {
             let (Some(kind), Some(namespace)) = (from.str_at("kind"), from.str_at("namespace"))

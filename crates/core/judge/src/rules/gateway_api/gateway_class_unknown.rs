@@ -1,10 +1,11 @@
 //! See the page beside this file.
 
-use super::references::{GATEWAYS, gateways};
+use super::references::gateways;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed;
 use crate::rules::held::holds;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3006",
@@ -13,20 +14,18 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Gateway is of a class that exists",
-    needs: &[GATEWAYS, CLASSES],
-    uses: &[analyzed::GATEWAYS],
+    needs: Inputs::of(&[Kind::Gateway, Kind::GatewayClass]),
+    uses: Inputs::of(&[Kind::Gateway]),
     explains: &[],
     docs: include_str!("gateway_class_unknown.md"),
     check: Check::Object(check),
 };
 
-const CLASSES: &str = "k8s/gatewayclasses.gateway.networking.k8s.io.json";
-
 /// Classes that istiod makes.
 const OF_ISTIOD: [&str; 4] = ["istio", "istio-remote", "istio-waypoint", "istio-east-west"];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if !holds(facts, CLASSES, "GatewayClass") {
+    if !holds(facts, Kind::GatewayClass) {
         return;
     }
     for gateway in gateways(facts.mesh) {
@@ -35,7 +34,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         };
         let name = node.str().unwrap_or_default();
-        if OF_ISTIOD.contains(&name) || facts.mesh.objects.get("GatewayClass", "", name).is_some() {
+        if OF_ISTIOD.contains(&name)
+            || facts
+                .mesh
+                .objects
+                .get(Kind::GatewayClass, "", name)
+                .is_some()
+        {
             continue;
         }
         let message = format!(

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::listener::{addresses, key};
-use super::references::{GATEWAYS, gateways};
+use super::references::gateways;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "no two Gateways on one address have the same listener",
-    needs: &[GATEWAYS],
-    uses: &[analyzed::GATEWAYS],
+    needs: Inputs::of(&[Kind::Gateway]),
+    uses: Inputs::of(&[Kind::Gateway]),
     explains: &[],
     docs: include_str!("gateways_share_listener.md"),
     check: Check::Object(check),

@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
-use super::references::REFERENCE_GRANTS;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::NAMESPACES;
 use crate::rules::held::{holds, is_complete};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3007",
@@ -13,18 +13,18 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every namespace that a ReferenceGrant is for exists",
-    needs: &[REFERENCE_GRANTS, NAMESPACES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::ReferenceGrant, Kind::Namespace]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("grant_for_unknown_namespace.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if !holds(facts, NAMESPACES, "Namespace") {
+    if !holds(facts, Kind::Namespace) {
         return;
     }
-    for grant in facts.mesh.objects.of_kind("ReferenceGrant") {
+    for grant in facts.mesh.objects.of_kind(Kind::ReferenceGrant) {
         for node in grant
             .spec_list("from")
             .iter()
@@ -32,7 +32,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         {
             out.examined();
             let name = node.str().unwrap_or_default();
-            if name == grant.id.namespace || facts.mesh.objects.get("Namespace", "", name).is_some()
+            if name == grant.id.namespace
+                || facts.mesh.objects.get(Kind::Namespace, "", name).is_some()
             {
                 continue;
             }
@@ -44,7 +45,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             );
             finding.fix(Fix::advice("name a namespace that exists"));
             // Files hold few of the namespaces that a cluster has.
-            if !is_complete(facts, NAMESPACES) {
+            if !is_complete(facts, Kind::Namespace) {
                 finding.severity(Severity::Info);
             }
         }

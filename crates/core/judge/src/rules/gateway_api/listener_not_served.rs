@@ -1,9 +1,10 @@
 //! See the page beside this file.
 
-use super::references::{GATEWAYS, gateways};
+use super::references::gateways;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
@@ -15,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "the controller serves every listener of a Gateway",
-    needs: &[GATEWAYS],
-    uses: &[analyzed::GATEWAYS],
+    needs: Inputs::of(&[Kind::Gateway]),
+    uses: Inputs::of(&[Kind::Gateway]),
     explains: &[],
     docs: include_str!("listener_not_served.md"),
     check: Check::Object(check),

@@ -1,12 +1,11 @@
 //! See the page beside this file.
 
-use super::references::{
-    GATEWAYS, GROUP, GRPC_ROUTES, HTTP_ROUTES, Reference, TCP_ROUTES, TLS_ROUTES, parents, routes,
-};
+use super::references::{GROUP, Reference, parents, routes};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{self, NAMESPACES};
 use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::host::overlaps;
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Mesh, Object};
@@ -19,14 +18,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every route is taken by the Gateways it is for",
-    needs: &[GATEWAYS, NAMESPACES],
-    uses: &[
-        HTTP_ROUTES,
-        GRPC_ROUTES,
-        TCP_ROUTES,
-        TLS_ROUTES,
-        analyzed::GATEWAYS,
-    ],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Namespace]),
+    uses: Inputs::of(&[
+        Kind::HttpRoute,
+        Kind::GrpcRoute,
+        Kind::TcpRoute,
+        Kind::TlsRoute,
+        Kind::Gateway,
+    ]),
     explains: &[],
     docs: include_str!("parent_does_not_take_route.md"),
     check: Check::Object(check),
@@ -35,8 +34,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for route in routes(facts.mesh) {
         let gateways = parents(route).filter(Reference::is_gateway);
-        for parent in
-            gateways.filter(|parent| holds_in(facts, GATEWAYS, "Gateway", parent.namespace))
+        for parent in gateways.filter(|parent| holds_in(facts, Kind::K8sGateway, parent.namespace))
         {
             out.examined();
             let Some(why) = refusal(facts.mesh, route, &parent) else {
@@ -60,7 +58,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Why a Gateway does not take a route; none when it does.
 fn refusal(mesh: &Mesh, route: &Object, parent: &Reference<'_>) -> Option<String> {
-    let mut named = mesh.objects.named("Gateway", parent.namespace, parent.name);
+    let mut named = mesh
+        .objects
+        .named(Kind::K8sGateway, parent.namespace, parent.name);
     let Some(gateway) = named.find(|gateway| gateway.group == GROUP) else {
         return Some("and there is none".to_owned());
     };
@@ -123,7 +123,7 @@ fn allows(mesh: &Mesh, gateway: &Object, listener: &Node, route: &Object) -> boo
             "None" => false,
             "Selector" => {
                 let selector = namespaces.and_then(|namespaces| namespaces.get("selector"));
-                let object = mesh.objects.get("Namespace", "", &route.id.namespace);
+                let object = mesh.objects.get(Kind::Namespace, "", &route.id.namespace);
                 object
                     .zip(selector)
                     .is_none_or(|(object, selector)| object.accepted_by(selector))

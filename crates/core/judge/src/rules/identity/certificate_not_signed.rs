@@ -6,7 +6,8 @@ use super::certs::{self, Cert, Held};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_text::time::Time;
 
@@ -17,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "the certificate authority signs the certificate of every proxy",
-    needs: &["k8s/pods.json", "logs/"],
-    uses: &["k8s/serviceaccounts.json", "proxies/"],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::ServiceAccount]).and(&[Part::Proxies]),
     explains: &["ML0313", "ML0807", "ML0808", "ML0809", "ML10"],
     docs: include_str!("certificate_not_signed.md"),
     check: Check::Either(check),
@@ -199,14 +200,13 @@ fn tell_one(
     out: &mut Sink,
 ) {
     let Some(first) = own.first() else { return };
-    let account = ObjectRef::new(
-        "ServiceAccount",
+    let account = ObjectRef::of(
+        Kind::ServiceAccount,
         &first.pod.namespace,
         &first.pod.service_account,
     );
     let is_known = facts.mesh.objects.find(&account).is_some();
-    let is_gone =
-        why == Why::Token && !is_known && facts.unread("k8s/serviceaccounts.json").is_none();
+    let is_gone = why == Why::Token && !is_known && facts.unread(Kind::ServiceAccount).is_none();
     let (subject, because) = if is_gone {
         (account.clone(), format!(": there is no {account}"))
     } else {
@@ -233,7 +233,7 @@ fn tell_one(
     if let Some(pod) = facts
         .mesh
         .objects
-        .get("Pod", &first.pod.namespace, &first.pod.name)
+        .get(Kind::Pod, &first.pod.namespace, &first.pod.name)
     {
         finding.fix(met::restart(facts.mesh, pod));
     }

@@ -4,6 +4,8 @@ use super::certs::{self, Cert, Held};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 use meshladder_text::time::Time;
 
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "every certificate that a proxy holds is valid when the snapshot was taken",
-    needs: &["proxies/"],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::NONE.and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &["ML08", "ML10"],
     docs: include_str!("certificate_out_of_time.md"),
     check: Check::Either(check),
@@ -56,13 +58,13 @@ fn wrong(cert: &Cert, now: Time) -> Option<String> {
 
 fn tell(facts: &Facts<'_>, held: &Held, cert: &Cert, what: &str, when: &str, out: &mut Sink) {
     let (namespace, name) = (&held.proxy.namespace, &held.proxy.pod);
-    let pod = facts.mesh.objects.get("Pod", namespace, name);
+    let pod = facts.mesh.objects.get(Kind::Pod, namespace, name);
     let workload = pod.map_or_else(
-        || ObjectRef::new("Pod", namespace, name),
+        || ObjectRef::of(Kind::Pod, namespace, name),
         |pod| met::workload_ref(facts.mesh, pod),
     );
-    let secret =
-        certs::secret_of(facts, held, cert).map(|(ns, name)| ObjectRef::new("Secret", &ns, &name));
+    let secret = certs::secret_of(facts, held, cert)
+        .map(|(ns, name)| ObjectRef::of(Kind::Secret, &ns, &name));
     let who = cert
         .uris
         .first()
@@ -78,7 +80,7 @@ fn tell(facts: &Facts<'_>, held: &Held, cert: &Cert, what: &str, when: &str, out
         message,
         Evidence::offset(&held.doc, cert.at, "the certificate"),
     );
-    finding.hits(ObjectRef::new("Pod", namespace, name));
+    finding.hits(ObjectRef::of(Kind::Pod, namespace, name));
     finding.fix(Fix::look(format!(
         "meshladder proxy-config secret {name}.{namespace}"
     )));

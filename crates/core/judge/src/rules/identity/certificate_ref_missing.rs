@@ -4,6 +4,8 @@ use super::gateway_credential_missing::can_list_secrets;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 
@@ -14,14 +16,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "every certificateRef of a Gateway is a Secret that exists and that the Gateway may read",
-    needs: &[],
-    uses: &[
-        "k8s/gateways.gateway.networking.k8s.io.json",
-        "k8s/secrets.json",
-        "k8s/gateways.networking.istio.io.json",
-        "k8s/referencegrants.gateway.networking.k8s.io.json",
-        "k8s/pods.json",
-    ],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[
+        Kind::K8sGateway,
+        Kind::Secret,
+        Kind::Gateway,
+        Kind::ReferenceGrant,
+        Kind::Pod,
+    ]),
     explains: &["ML08", "ML04"],
     docs: include_str!("certificate_ref_missing.md"),
     check: Check::Either(check),
@@ -32,11 +34,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         return;
     }
     let met = case.and_then(|case| met::client_pod(facts, case));
-    for gateway in facts
-        .mesh
-        .objects
-        .of("Gateway", "gateway.networking.k8s.io")
-    {
+    for gateway in facts.mesh.objects.of_kind(Kind::K8sGateway).iter() {
         let is_met = |pod: &Object| {
             pod.id.namespace == gateway.id.namespace && names(pod) == Some(&gateway.id.name)
         };
@@ -76,7 +74,7 @@ fn judge(mesh: &Mesh, gateway: &Object, listener: &Node, reference: &Node, out: 
     let own = &gateway.id.namespace;
     let name = reference.str_at("name").unwrap_or_default();
     let namespace = reference.str_at("namespace").unwrap_or(own);
-    let secret = mesh.objects.get("Secret", namespace, name);
+    let secret = mesh.objects.get(Kind::Secret, namespace, name);
     let at = listener.str_at("name").unwrap_or_default();
     let message = match secret {
         None => format!(
@@ -95,7 +93,7 @@ fn judge(mesh: &Mesh, gateway: &Object, listener: &Node, reference: &Node, out: 
     let finding = out.find(gateway.id.clone(), message, proof);
     for pod in mesh
         .objects
-        .in_namespace("Pod", own)
+        .in_namespace(Kind::Pod, own)
         .filter(|pod| names(pod) == Some(&gateway.id.name))
     {
         finding.hits(pod.id.clone());
@@ -103,8 +101,8 @@ fn judge(mesh: &Mesh, gateway: &Object, listener: &Node, reference: &Node, out: 
     match secret {
         Some(secret) => {
             finding.see(Evidence::object(secret, "the Secret"));
-            let grant = ObjectRef::new(
-                "ReferenceGrant",
+            let grant = ObjectRef::of(
+                Kind::ReferenceGrant,
                 namespace,
                 &format!("{}-{name}", gateway.id.name),
             );
@@ -125,7 +123,7 @@ fn judge(mesh: &Mesh, gateway: &Object, listener: &Node, reference: &Node, out: 
 fn is_granted(mesh: &Mesh, from: &str, namespace: &str, name: &str) -> bool {
     let says = |node: &Node, key: &str, value: &str| node.str_at(key) == Some(value);
     mesh.objects
-        .in_namespace("ReferenceGrant", namespace)
+        .in_namespace(Kind::ReferenceGrant, namespace)
         .any(|grant| {
             let lets = |f: &Node| says(f, "kind", "Gateway") && says(f, "namespace", from);
             let covers = |t: &Node| {

@@ -3,14 +3,18 @@
 use std::cell::OnceCell;
 
 use super::servers::{self, Server};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met::{self, Met};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::services::ports;
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0805",
@@ -19,23 +23,26 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "DestinationRules and PeerAuthentications agree on mutual TLS, port by port",
-    needs: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/peerauthentications.security.istio.io.json",
-    ],
-    uses: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[
+        Kind::Service,
+        Kind::Pod,
+        Kind::DestinationRule,
+        Kind::PeerAuthentication,
+    ]),
+    uses: Inputs::of(&[Kind::ServiceEntry, Kind::Sidecar, Kind::ConfigMap]),
     explains: &["ML0809", "ML0817", "ML10"],
     docs: include_str!("client_tls_against_server.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     match case {
         Some(case) => of_request(facts, case, out),
         None => everywhere(facts, out),
@@ -97,7 +104,7 @@ fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
         }
     }
     // A pod without a proxy suffers only once somebody calls it.
-    for (_, _, at) in told.iter().filter(|(_, other, _)| other.kind == "Pod") {
+    for (_, _, at) in told.iter().filter(|(_, other, _)| other.is(Kind::Pod)) {
         out.findings[*at].severity(Severity::Warning);
     }
 }
@@ -283,7 +290,7 @@ fn tell(
             met.service.id,
             policy.id
         );
-        if rule.id.kind == "ConfigMap" {
+        if rule.id.is(Kind::ConfigMap) {
             let fix = Fix::advice("set enableAutoMtls: true in the mesh's settings");
             return (
                 (rule.id.clone(), message, at_rule),
@@ -291,11 +298,9 @@ fn tell(
                 vec![fix],
             );
         }
-        let mut fixes = vec![met::put(
-            rule,
-            "replace",
-            &rule.path_of(mode),
-            "\"ISTIO_MUTUAL\"",
+        let mut fixes = vec![Fix::patch(
+            &rule.id,
+            [Op::replace(rule.path_of(mode), "ISTIO_MUTUAL")],
         )];
         if only_says_tls(rule) {
             fixes.push(Fix::delete(&rule.id));
@@ -306,7 +311,10 @@ fn tell(
         "{} makes {} take plain text only, and {} makes clients send it mutual TLS",
         policy.id, met.service.id, rule.id
     );
-    let open = met::put(policy, "replace", &policy.path_of(node), "\"PERMISSIVE\"");
+    let open = Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(node), "PERMISSIVE")],
+    );
     // The one that is for the whole mesh is not what stands out.
     let is_root = policy.id.namespace == *facts.mesh.config.root_namespace;
     if is_root && rule.id.namespace != policy.id.namespace {
@@ -343,7 +351,7 @@ fn tell_bare(facts: &Facts<'_>, rule: &Object, tls: &Node, pod: &PodFacts, met: 
     let fix = if is_for_many {
         exempt(facts, met.service)
     } else {
-        met::put(rule, "replace", &rule.path_of(mode), "\"DISABLE\"")
+        Fix::patch(&rule.id, [Op::replace(rule.path_of(mode), "DISABLE")])
     };
     let proof = Evidence::of(rule, mode, "what clients send");
     ((rule.id.clone(), message, proof), Vec::new(), vec![fix])
@@ -352,7 +360,11 @@ fn tell_bare(facts: &Facts<'_>, rule: &Object, tls: &Node, pod: &PodFacts, met: 
 /// A rule for this Service alone, which goes before one for many.
 fn exempt(facts: &Facts<'_>, service: &Object) -> Fix {
     let (name, namespace) = (&service.id.name, &service.id.namespace);
-    let id = ObjectRef::new("DestinationRule", namespace, &format!("{name}-plain-text"));
+    let id = ObjectRef::of(
+        Kind::DestinationRule,
+        namespace,
+        &format!("{name}-plain-text"),
+    );
     let host = facts.mesh.domain.service(name, namespace);
     let yaml = format!(
         "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata:\n  name: {}\n  namespace: {namespace}\nspec:\n  host: {host}\n  trafficPolicy:\n    tls:\n      mode: DISABLE",

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
@@ -16,16 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "every DestinationRule is the one that some client's calls fall under",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Service, Kind::Pod]),
+    uses: Inputs::of(&[Kind::ServiceEntry, Kind::Sidecar, Kind::ConfigMap]),
     explains: &[],
     docs: include_str!("destination_rule_never_used.md"),
     check: Check::Either(check),
@@ -40,7 +34,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         .map(|pod| pod.namespace.as_str())
         .collect();
     let met = case.map(|_| met::services(facts, case));
-    for rule in mesh.objects.of_kind("DestinationRule") {
+    for rule in mesh.objects.of_kind(Kind::DestinationRule) {
         let Some(node) = rule.spec_at(["host"]) else {
             continue;
         };

@@ -3,6 +3,8 @@
 use super::certs::{self, Held};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef};
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "every proxy's identity is in a trust domain that the mesh knows",
-    needs: &["proxies/"],
-    uses: &["k8s/configmaps.json", "k8s/pods.json"],
+    needs: Inputs::NONE.and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::ConfigMap, Kind::Pod]),
     explains: &["ML09"],
     docs: include_str!("foreign_trust_domain.md"),
     check: Check::Either(check),
@@ -51,7 +53,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let Some((cert, domain)) = held.trust_domain() else {
             continue;
         };
-        let pod = ObjectRef::new("Pod", &held.proxy.namespace, &held.proxy.pod);
+        let pod = ObjectRef::of(Kind::Pod, &held.proxy.namespace, &held.proxy.pod);
         let subject = facts
             .mesh
             .pod(&pod.namespace, &pod.name)
@@ -103,8 +105,8 @@ fn tell_settings<'h>(settings: &Object, foreign: impl Iterator<Item = &'h Held>,
         "add {domain} to trustDomainAliases, or restart every workload and gateway"
     )));
     for held in foreign {
-        finding.hits(ObjectRef::new(
-            "Pod",
+        finding.hits(ObjectRef::of(
+            Kind::Pod,
             &held.proxy.namespace,
             &held.proxy.pod,
         ));

@@ -2,35 +2,44 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Risk, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::{Coverage, Need};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Coverage, Inputs, Need};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Mesh, Object};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0801",
     name: "gateway-credential-missing",
-    aka: &["IST0161"],
+    aka: &["IST0101", "IST0161"],
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "every Gateway's credentialName is a complete Secret in the namespace of the gateway's pods",
-    needs: &["k8s/gateways.networking.istio.io.json", "k8s/pods.json"],
-    uses: &["k8s/secrets.json", "k8s/services.json"],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod]),
+    uses: Inputs::of(&[Kind::Secret, Kind::Service]),
     explains: &["ML08", "ML04"],
     docs: include_str!("gateway_credential_missing.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    for gateway in mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in mesh.objects.of_kind(Kind::Gateway).iter() {
         let pods = mesh.gateway_pods(gateway);
         for server in servers(gateway) {
             if case.is_some_and(|case| !is_met(facts, case, server)) {
@@ -52,7 +61,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 if !can_list_secrets(facts) {
                     // Who may not read Secrets can still see a handshake fail, and then needs this
                     // one.
-                    if case.is_some_and(|case| case.trace.outcome.kind == Kind::TlsMismatch) {
+                    if case.is_some_and(|case| case.trace.outcome.kind == EndKind::TlsMismatch) {
                         out.unknown(format!("Secret {namespace}/{text}"));
                     }
                 } else if let Some(wrong) = wrong(mesh, namespace, text, server.tls_mode) {
@@ -65,7 +74,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 
 /// Whether Secrets were listed, so that one that is not there does not exist.
 pub(super) fn can_list_secrets(facts: &Facts<'_>) -> bool {
-    let coverage = facts.snapshot.coverage(&Need::of_path("k8s/secrets.json"));
+    let coverage = facts.snapshot.coverage(&Need::Objects(Kind::Secret));
     matches!(coverage, Coverage::Complete | Coverage::Partial(_))
 }
 
@@ -78,11 +87,11 @@ enum Wrong<'m> {
 }
 
 fn wrong<'m>(mesh: &'m Mesh, namespace: &str, name: &str, mode: Option<&str>) -> Option<Wrong<'m>> {
-    let Some(secret) = mesh.objects.get("Secret", namespace, name) else {
+    let Some(secret) = mesh.objects.get(Kind::Secret, namespace, name) else {
         let named = |secret: &&Object| secret.id.name == name;
         return Some(Wrong::Missing(
             mesh.objects
-                .of_kind("Secret")
+                .of_kind(Kind::Secret)
                 .iter()
                 .filter(named)
                 .collect(),
@@ -94,7 +103,7 @@ fn wrong<'m>(mesh: &'m Mesh, namespace: &str, name: &str, mode: Option<&str>) ->
     let has_ca = |secret: &Object| ["ca.crt", "cacert"].iter().any(|key| has(secret, key));
     let beside = || {
         mesh.objects
-            .get("Secret", namespace, &format!("{name}-cacert"))
+            .get(Kind::Secret, namespace, &format!("{name}-cacert"))
             .is_some_and(has_ca)
     };
     let wants_ca = matches!(mode, Some("MUTUAL" | "OPTIONAL_MUTUAL"));
@@ -174,16 +183,14 @@ fn tell(
             };
             let own: Vec<_> = mesh
                 .objects
-                .in_namespace("Secret", namespace)
+                .in_namespace(Kind::Secret, namespace)
                 .filter(fits)
                 .collect();
             if let [own] = own.as_slice() {
                 let path = server.gateway.path_of(name);
-                finding.fix(met::put(
-                    server.gateway,
-                    "replace",
-                    &path,
-                    &escape(&own.id.name),
+                finding.fix(Fix::patch(
+                    &server.gateway.id,
+                    [Op::replace(path, &own.id.name)],
                 ));
             }
             if let Some(secret) = elsewhere.first() {

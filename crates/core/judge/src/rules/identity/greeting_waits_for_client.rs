@@ -5,6 +5,8 @@ use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::config::SERVER_FIRST;
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
 
 pub(super) static RULE: Rule = Rule {
@@ -14,12 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "no client in plain text calls a port where the server speaks first and the mode is PERMISSIVE",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/peerauthentications.security.istio.io.json",
-    ],
-    uses: &["k8s/namespaces.json", "k8s/configmaps.json"],
+    needs: Inputs::of(&[Kind::Pod, Kind::Service, Kind::PeerAuthentication]),
+    uses: Inputs::of(&[Kind::Namespace, Kind::ConfigMap]),
     explains: &["ML10"],
     docs: include_str!("greeting_waits_for_client.md"),
     check: Check::Request(check),

@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::tls_port;
-use crate::finding::{Evidence, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,13 +15,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "a port that clients speak TLS to is declared TLS or HTTPS",
-    needs: &["k8s/serviceentries.networking.istio.io.json"],
-    uses: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::Service,
+        Kind::Pod,
+        Kind::Sidecar,
+    ]),
     explains: &["ML06", "ML10"],
     docs: include_str!("http_port_gets_tls.md"),
     check: Check::Either(check),
@@ -57,6 +59,6 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             finding.severity(Severity::Info);
         }
         let path = format!("{}/protocol", port.object.path_of(port.node));
-        finding.fix(met::put(port.object, "replace", &path, "\"TLS\""));
+        finding.fix(Fix::patch(&port.object.id, [Op::replace(path, "TLS")]));
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use super::certs::{self, Held};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "proxies that talk to each other trust a common root",
-    needs: &["proxies/"],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::NONE.and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &["ML10"],
     docs: include_str!("no_common_root.md"),
     check: Check::Either(check),
@@ -59,7 +61,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         else {
             continue;
         };
-        let pod = ObjectRef::new("Pod", &one.proxy.namespace, &one.proxy.pod);
+        let pod = ObjectRef::of(Kind::Pod, &one.proxy.namespace, &one.proxy.pod);
         let subject = facts
             .mesh
             .pod(&pod.namespace, &pod.name)

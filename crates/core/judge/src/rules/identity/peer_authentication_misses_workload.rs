@@ -5,6 +5,8 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::missed::{for_nobody, tell_nobody};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::policies::Workload;
 
 pub(super) static RULE: Rule = Rule {
@@ -14,21 +16,18 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "every PeerAuthentication with a selector reaches a workload and its ports",
-    needs: &[
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/jobs.batch.json",
-        "k8s/workloadentries.networking.istio.io.json",
-        "k8s/workloadgroups.networking.istio.io.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[Kind::PeerAuthentication, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Service,
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::ReplicaSet,
+        Kind::Job,
+        Kind::WorkloadEntry,
+        Kind::WorkloadGroup,
+        Kind::ConfigMap,
+    ]),
     explains: &[],
     docs: include_str!("peer_authentication_misses_workload.md"),
     check: Check::Either(check),
@@ -39,8 +38,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if case.is_some_and(|case| case.seen.is_some_and(|seen| !seen.is_success())) {
         return;
     }
-    out.examined += facts.mesh.objects.of_kind("PeerAuthentication").len();
-    for policy in for_nobody(facts, &["PeerAuthentication"]) {
+    out.examined += facts.mesh.objects.of_kind(Kind::PeerAuthentication).len();
+    for policy in for_nobody(facts, &[Kind::PeerAuthentication]) {
         tell_nobody(facts, case, policy, out);
     }
     for misplaced in misplaced(facts) {

@@ -2,15 +2,15 @@
 
 use super::port_level::{self, Misplaced};
 use super::servers::{self, Server};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::missed::{for_nobody, slip};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::Workload;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -20,23 +20,20 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "no client without a proxy calls a port that takes mutual TLS only",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/peerauthentications.security.istio.io.json",
-    ],
-    uses: &[
-        "k8s/namespaces.json",
-        "k8s/services.json",
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/jobs.batch.json",
-        "k8s/workloadentries.networking.istio.io.json",
-        "k8s/workloadgroups.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::PeerAuthentication]),
+    uses: Inputs::of(&[
+        Kind::Namespace,
+        Kind::Service,
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::ReplicaSet,
+        Kind::Job,
+        Kind::WorkloadEntry,
+        Kind::WorkloadGroup,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Logs]),
     explains: &["ML10"],
     docs: include_str!("plain_text_meets_strict.md"),
     check: Check::Request(check),
@@ -73,11 +70,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         );
         finding.see(Evidence::of(policy, mode, "only mutual TLS is taken"));
         finding.hits(client.reference()).hits(first.pod.id.clone());
-        finding.fix(met::put(
-            exempt,
-            "replace",
-            &exempt.path_of(label),
-            &escape(&own),
+        finding.fix(Fix::patch(
+            &exempt.id,
+            [Op::replace(exempt.path_of(label), &own)],
         ));
         return;
     }
@@ -125,7 +120,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     if let Some(stored) = facts
         .mesh
         .objects
-        .get("Pod", &client.namespace, &client.name)
+        .get(Kind::Pod, &client.namespace, &client.name)
     {
         let containers = stored.spec_at(["containers"]).unwrap_or(&stored.node);
         finding.see(Evidence::of(
@@ -144,7 +139,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             ));
         }
     }
-    let open = met::put(policy, "replace", &policy.path_of(mode), "\"PERMISSIVE\"");
+    let open = Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(mode), "PERMISSIVE")],
+    );
     let inject = Fix::advice(format!(
         "give {} a proxy: label its namespace {} for injection and restart it",
         client.workload(),
@@ -171,7 +169,7 @@ fn missed_exemption<'f>(facts: &Facts<'f>, pod: &Object) -> Option<(&'f Object, 
             .filter_map(|part| part.str_at("mode"));
         modes.any(|mode| matches!(mode, "PERMISSIVE" | "DISABLE"))
     };
-    for_nobody(facts, &["PeerAuthentication"])
+    for_nobody(facts, &[Kind::PeerAuthentication])
         .into_iter()
         .filter(opens)
         .find_map(|policy| {
@@ -184,7 +182,7 @@ fn missed_exemption<'f>(facts: &Facts<'f>, pod: &Object) -> Option<(&'f Object, 
 fn misplaced_exemption<'f>(facts: &Facts<'f>, server: &Server<'f>) -> Option<Misplaced<'f>> {
     let policies = facts
         .mesh
-        .policies("PeerAuthentication", &Workload::of(server.pod));
+        .policies(Kind::PeerAuthentication, &Workload::of(server.pod));
     let mut entries = policies
         .into_iter()
         .flat_map(|policy| port_level::of(facts, policy, server.pod));
@@ -201,7 +199,10 @@ fn wants_proxy(facts: &Facts<'_>, client: &meshladder_mesh::PodFacts) -> bool {
         .pods
         .iter()
         .any(|pod| pod.namespace == client.namespace && pod.has_proxy);
-    let namespace = facts.mesh.objects.get("Namespace", "", &client.namespace);
+    let namespace = facts
+        .mesh
+        .objects
+        .get(Kind::Namespace, "", &client.namespace);
     let is_labelled = |namespace: &Object| {
         namespace.label("istio-injection") == Some("enabled")
             || namespace.label("istio.io/rev").is_some()

@@ -4,6 +4,8 @@ use super::servers;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ports, target_port};
@@ -15,11 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "a port that takes mutual TLS only is called by the Service's name, not by the pod's address",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/peerauthentications.security.istio.io.json",
-    ],
-    uses: &["k8s/services.json"],
+    needs: Inputs::of(&[Kind::Pod, Kind::PeerAuthentication]),
+    uses: Inputs::of(&[Kind::Service]),
     explains: &["ML10"],
     docs: include_str!("pod_address_meets_strict.md"),
     check: Check::Request(check),

@@ -4,12 +4,14 @@ use super::servers;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met::{self, Met};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_sim::listener::{Capture, TrafficDirection};
 use meshladder_sim::request::Connection;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0814",
@@ -18,13 +20,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "no call that needs a proxy is taken out of its hands",
-    needs: &["k8s/pods.json", "k8s/services.json"],
-    uses: &[
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::Service]),
+    uses: Inputs::of(&[
+        Kind::PeerAuthentication,
+        Kind::DestinationRule,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+    ]),
     explains: &["ML0817", "ML10"],
     docs: include_str!("port_bypasses_proxy.md"),
     check: Check::Either(check),
@@ -108,7 +110,7 @@ fn outbound(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let Some(pod) = facts
         .mesh
         .objects
-        .get("Pod", &client.namespace, &client.name)
+        .get(Kind::Pod, &client.namespace, &client.name)
     else {
         return;
     };
@@ -200,7 +202,7 @@ fn lists(text: &str, port: u16) -> bool {
 
 /// The pods change when their workload's template does.
 pub(in crate::rules) fn drop_annotation(workload: &ObjectRef, key: &str) -> Fix {
-    let annotations = format!("{{\"metadata\":{{\"annotations\":{{\"{key}\":null}}}}}}");
-    let patch = format!("{{\"spec\":{{\"template\":{annotations}}}}}");
+    let path = ["spec", "template", "metadata", "annotations", key];
+    let patch = Value::nested(path, Value::Null);
     Fix::merge(workload, patch).unchecked("it shows when the pod is made again")
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::Fix;
+use crate::finding::{Fix, Op};
 use crate::rules::Facts;
 use crate::rules::workloads::Selectors;
+use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
@@ -25,12 +26,12 @@ pub(super) fn misplaced<'f>(facts: &Facts<'f>) -> Vec<Misplaced<'f>> {
     let policies = facts
         .mesh
         .objects
-        .of_kind("PeerAuthentication")
+        .of_kind(Kind::PeerAuthentication)
         .iter()
         .filter(|policy| !entries(policy).is_empty());
     let selectors = Selectors::of(policies);
     let mut selected: BTreeMap<usize, &'f Object> = BTreeMap::new();
-    for pod in facts.mesh.objects.of_kind("Pod") {
+    for pod in facts.mesh.objects.of_kind(Kind::Pod) {
         for (number, _) in selectors.selecting(&pod.id.namespace, pod.labels()) {
             selected.entry(number).or_insert(pod);
         }
@@ -85,14 +86,9 @@ impl Misplaced<'_> {
             .iter()
             .any(|entry| *entry.key == port.to_string());
         let from = self.policy.path_of(&self.entry.value);
-        let (to, value) = (
-            format!("/spec/portLevelMtls/{port}"),
-            self.entry.value.to_json(),
-        );
-        let patch = format!(
-            r#"[{{"op":"remove","path":"{from}"}},{{"op":"add","path":"{to}","value":{value}}}]"#
-        );
-        is_free.then(|| Fix::json_patch(&self.policy.id, patch))
+        let to = format!("/spec/portLevelMtls/{port}");
+        let ops = [Op::remove(from), Op::add(to, &self.entry.value)];
+        is_free.then(|| Fix::patch(&self.policy.id, ops))
     }
 }
 

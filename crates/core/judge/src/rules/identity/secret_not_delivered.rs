@@ -3,7 +3,8 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,15 +14,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "the proxies on the way have the certificates they need",
-    needs: &["k8s/pods.json", "logs/"],
-    uses: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-    ],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Proxies]),
     explains: &["ML10"],
     docs: include_str!("secret_not_delivered.md"),
     check: Check::Request(check),

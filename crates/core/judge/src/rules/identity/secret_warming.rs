@@ -4,7 +4,9 @@ use super::tls_handshake_fails::tls_of;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_capture::envoy::dump::{Section, State};
+use meshladder_capture::Kind;
+use meshladder_capture::envoy::dump::{ResourceState, Section};
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -15,11 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "no proxy waits for a secret",
-    needs: &["proxies/"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/destinationrules.networking.istio.io.json",
-    ],
+    needs: Inputs::NONE.and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod, Kind::DestinationRule]),
     explains: &[],
     docs: include_str!("secret_warming.md"),
     check: Check::Proxy(check),
@@ -33,12 +32,12 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     out.examined();
     let in_use = |name: &str| {
         dump.of(Section::Secrets)
-            .any(|secret| secret.state == State::Active && secret.name == name)
+            .any(|secret| secret.state == ResourceState::Active && secret.name == name)
     };
     let mut names: Vec<&str> = Vec::new();
     for secret in dump
         .of(Section::Secrets)
-        .filter(|secret| secret.state == State::Warming && !in_use(&secret.name))
+        .filter(|secret| secret.state == ResourceState::Warming && !in_use(&secret.name))
     {
         if names.contains(&&*secret.name) {
             continue;
@@ -102,7 +101,7 @@ fn rule_of<'f>(facts: &Facts<'f>, secret: &str) -> Option<(&'f Object, &'f Node)
         _ => return None,
     };
     let first = names.split('~').next()?;
-    let rules = facts.mesh.objects.of_kind("DestinationRule").iter();
+    let rules = facts.mesh.objects.of_kind(Kind::DestinationRule).iter();
     let mut tls = rules.flat_map(|rule| tls_of(rule).into_iter().map(move |tls| (rule, tls)));
     tls.find(|(_, tls)| tls.str_at(key) == Some(first))
 }

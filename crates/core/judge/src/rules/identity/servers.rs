@@ -2,6 +2,7 @@
 
 use crate::rules::endpoints::met::{self, Met};
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::PeerMode;
 use meshladder_mesh::policies::Workload;
@@ -38,7 +39,7 @@ pub(super) fn of_request<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Server<'
         .ok()
         .and_then(|address| facts.mesh.pod_at(address));
     if let Some(pod) = called {
-        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        let stored = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
         return stored
             .and_then(|pod| server(facts, pod, case.call.to.port))
             .into_iter()
@@ -70,6 +71,6 @@ pub(super) fn may_fail(case: &Case<'_>) -> bool {
         .trace
         .branches
         .iter()
-        .all(|branch| branch.end.kind == meshladder_sim::trace::Kind::Forwarded);
+        .all(|branch| branch.end.kind == meshladder_sim::trace::EndKind::Forwarded);
     !works && (!passes || case.seen.is_some())
 }

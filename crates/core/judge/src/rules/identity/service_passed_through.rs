@@ -1,11 +1,12 @@
 //! See the page beside this file.
 
 use super::servers;
-use crate::finding::{Evidence, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0804",
@@ -14,12 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "calls to a Service of the mesh are recognised as such, and get mutual TLS",
-    needs: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
-    uses: &["k8s/peerauthentications.security.istio.io.json"],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::Sidecar]),
+    uses: Inputs::of(&[Kind::PeerAuthentication]),
     explains: &["ML10"],
     docs: include_str!("service_passed_through.md"),
     check: Check::Request(check),
@@ -68,6 +65,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     {
         finding.severity(Severity::Error);
     }
-    let entry = escape(&format!("{}/{host}", service.id.namespace));
-    finding.fix(met::put(sidecar, "add", "/spec/egress/0/hosts/-", &entry));
+    let entry = format!("{}/{host}", service.id.namespace);
+    finding.fix(Fix::patch(
+        &sidecar.id,
+        [Op::add("/spec/egress/0/hosts/-", entry)],
+    ));
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -17,18 +17,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "the TLS that a DestinationRule starts is one that the server takes",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0809", "ML10"],
     docs: include_str!("tls_handshake_fails.md"),
     check: Check::Either(check),
@@ -82,7 +78,7 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let mut entries = facts
             .mesh
             .registered(&case.host)
-            .filter(|owner| owner.id.kind == "ServiceEntry");
+            .filter(|owner| owner.id.is(Kind::ServiceEntry));
         let of_entry = entries.find_map(|entry| Some((entry, entry.spec_at(["subjectAltNames"])?)));
         if let Some((object, names)) = of_rule.or(of_entry) {
             tell_name(facts, object, names, &case.host, &[], out);
@@ -108,11 +104,7 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .hits
         .extend(witness::caller(facts, case).map(PodFacts::reference));
     if cause == Cause::Plain {
-        let path = escape(&rule.path_of(tls));
-        finding.fix(Fix::json_patch(
-            &rule.id,
-            format!("[{{\"op\":\"remove\",\"path\":{path}}}]"),
-        ));
+        finding.fix(Fix::patch(&rule.id, [Op::remove(rule.path_of(tls))]));
     } else {
         // Whether the rule or the server is wrong, no document tells.
         finding.confidence(Confidence::Likely);
@@ -233,22 +225,14 @@ fn tell_name(
     }
     let path = object.path_of(names);
     if let [own] = own.as_slice() {
-        finding.fix(met::put(
-            object,
-            "replace",
-            &path,
-            &format!("[{}]", escape(own)),
-        ));
+        finding.fix(Fix::patch(&object.id, [Op::replace(&path, [own])]));
     }
-    finding.fix(Fix::json_patch(
-        &object.id,
-        format!("[{{\"op\":\"remove\",\"path\":{}}}]", escape(&path)),
-    ));
+    finding.fix(Fix::patch(&object.id, [Op::remove(path)]));
 }
 
 /// Nobody asked: what DestinationRules want of Services whose pods have another identity.
 fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let host = facts.mesh.domain.fqdn(
             rule.spec_at(["host"])
                 .and_then(Node::str)

@@ -2,6 +2,7 @@
 
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_mesh::services::{Protocol, number};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
@@ -21,7 +22,7 @@ pub(super) fn ports<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>) -> Vec<Port<
     let all = facts
         .mesh
         .objects
-        .of_kind("ServiceEntry")
+        .of_kind(Kind::ServiceEntry)
         .iter()
         .flat_map(of_entry);
     match case {

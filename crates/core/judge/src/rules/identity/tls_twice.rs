@@ -1,11 +1,12 @@
 //! See the page beside this file.
 
 use super::tls_port;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::Protocol;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0810",
@@ -14,15 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "no DestinationRule starts TLS on a port whose clients start it themselves",
-    needs: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/destinationrules.networking.istio.io.json",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::ServiceEntry, Kind::DestinationRule]),
+    uses: Inputs::of(&[Kind::Service, Kind::Pod, Kind::Sidecar]),
     explains: &["ML0817", "ML10"],
     docs: include_str!("tls_twice.md"),
     check: Check::Either(check),
@@ -66,11 +60,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         } else if case.is_some() {
             finding.severity(Severity::Error);
         }
-        let path = escape(&rule.path_of(tls));
-        finding.fix(Fix::json_patch(
-            &rule.id,
-            format!("[{{\"op\":\"remove\",\"path\":{path}}}]"),
-        ));
+        finding.fix(Fix::patch(&rule.id, [Op::remove(rule.path_of(tls))]));
         finding.fix(Fix::advice(
             "or let clients speak plain HTTP to a port whose protocol is HTTP",
         ));

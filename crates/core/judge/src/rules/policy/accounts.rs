@@ -1,6 +1,7 @@
 //! Principals: `trust-domain/ns/namespace/sa/name`.
 
 use super::listed::{conditions, of_sources};
+use meshladder_capture::Kind;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
@@ -23,12 +24,10 @@ pub(super) fn trust_domain(principal: &str) -> Option<&str> {
 /// Whether the mesh seems to span clusters, so that not all of its accounts are here: istiod is
 /// told of another one, or a gateway passes on what comes from another network.
 pub(super) fn is_of_several_clusters(mesh: &Mesh) -> bool {
-    let passes_on = mesh
-        .objects
-        .of("Gateway", "networking.istio.io")
-        .flat_map(servers);
+    let passes_on = mesh.objects.of_kind(Kind::Gateway).iter().flat_map(servers);
     mesh.objects
-        .of("Secret", "")
+        .of_kind(Kind::Secret)
+        .iter()
         .any(|secret| secret.label("istio/multiCluster") == Some("true"))
         || passes_on
             .into_iter()

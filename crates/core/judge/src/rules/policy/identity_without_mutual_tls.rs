@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::listed::{conditions, of_sources};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::accepted::Accepted;
-use crate::rules::analyzed::NAMESPACES;
-use crate::rules::held::{AUTHORIZATION_POLICIES, PEER_AUTHENTICATIONS};
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::{MutualTls, PeerMode};
 use meshladder_text::tree::Node;
@@ -20,15 +20,19 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "policies that go by the caller's identity are for workloads that take mutual TLS",
-    needs: &[AUTHORIZATION_POLICIES, PEER_AUTHENTICATIONS, NAMESPACES],
-    uses: workloads::PATHS,
+    needs: Inputs::of(&[
+        Kind::AuthorizationPolicy,
+        Kind::PeerAuthentication,
+        Kind::Namespace,
+    ]),
+    uses: workloads::INPUTS,
     explains: &[],
     docs: include_str!("identity_without_mutual_tls.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let policies = facts.mesh.objects.of_kind("AuthorizationPolicy");
+    let policies = facts.mesh.objects.of_kind(Kind::AuthorizationPolicy);
     out.examined += policies.len();
     let by_identity = policies
         .iter()

@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, REQUEST_AUTHENTICATIONS, containers, list};
+use crate::rules::analyzed::{containers, list};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -13,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "istiod fetches keys for tokens only from addresses that are meant to be reached",
-    needs: &[REQUEST_AUTHENTICATIONS, DEPLOYMENTS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::RequestAuthentication, Kind::Deployment]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("jwks_fetch_unrestricted.md"),
     check: Check::Object(check),
@@ -23,7 +25,11 @@ pub(super) static RULE: Rule = Rule {
 const VARIABLE: &str = "BLOCKED_CIDRS_IN_JWKS_URIS";
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let policies = facts.mesh.objects.of_kind("RequestAuthentication").iter();
+    let policies = facts
+        .mesh
+        .objects
+        .of_kind(Kind::RequestAuthentication)
+        .iter();
     let fetching: Vec<&Object> = policies.filter(|policy| fetches(policy)).collect();
     let Some(first) = fetching.first() else {
         return;
@@ -32,7 +38,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for istiod in facts
         .mesh
         .objects
-        .of_kind("Deployment")
+        .of_kind(Kind::Deployment)
         .iter()
         .filter(is_istiod)
     {

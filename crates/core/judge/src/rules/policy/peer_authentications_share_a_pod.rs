@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::PEER_AUTHENTICATIONS;
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::policies::{age, selector};
 
 pub(super) static RULE: Rule = Rule {
@@ -15,15 +16,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no workload is selected by two PeerAuthentications",
-    needs: &[PEER_AUTHENTICATIONS],
-    uses: workloads::PATHS,
+    needs: Inputs::of(&[Kind::PeerAuthentication]),
+    uses: workloads::INPUTS,
     explains: &[],
     docs: include_str!("peer_authentications_share_a_pod.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let selectors = Selectors::of(facts.mesh.objects.of_kind("PeerAuthentication").iter());
+    let selectors = Selectors::of(facts.mesh.objects.of_kind(Kind::PeerAuthentication).iter());
     let (mut told, mut seen) = (BTreeSet::new(), BTreeSet::new());
     for template in workloads::templates(facts.mesh) {
         out.examined();

@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::PEER_AUTHENTICATIONS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{age, selector};
 use meshladder_text::tree::Node;
@@ -14,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "no PeerAuthentication lets in plain text where the whole mesh is to use mutual TLS",
-    needs: &[PEER_AUTHENTICATIONS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::PeerAuthentication]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("plain_text_in_a_strict_mesh.md"),
     check: Check::Object(check),
@@ -23,7 +24,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let root = &*facts.mesh.config.root_namespace;
-    let for_all = facts.mesh.objects.in_namespace("PeerAuthentication", root);
+    let for_all = facts
+        .mesh
+        .objects
+        .in_namespace(Kind::PeerAuthentication, root);
     let for_all = for_all
         .filter(|policy| selector(policy.spec()).is_none())
         .min_by_key(|policy| age(&policy.node));
@@ -34,7 +38,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for policy in facts
         .mesh
         .objects
-        .of_kind("PeerAuthentication")
+        .of_kind(Kind::PeerAuthentication)
         .iter()
         .filter(|policy| policy.id != for_all.id)
     {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::listed::of_operations;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, VIRTUAL_SERVICES};
-use crate::rules::held::{AUTHORIZATION_POLICIES, holds};
+use crate::rules::held::holds;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Mesh;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,19 +17,19 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "short hosts that policies name are Services",
-    needs: &[AUTHORIZATION_POLICIES, SERVICES],
-    uses: &[SERVICE_ENTRIES, VIRTUAL_SERVICES],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Service]),
+    uses: Inputs::of(&[Kind::ServiceEntry, Kind::VirtualService]),
     explains: &[],
     docs: include_str!("policy_host_unknown.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if !holds(facts, SERVICES, "Service") {
+    if !holds(facts, Kind::Service) {
         return;
     }
     let known = short_hosts(facts.mesh);
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         for node in of_operations(policy, &["hosts", "notHosts"]) {
             out.examined();
             let written = node.str().unwrap_or_default();
@@ -56,9 +57,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 fn short_hosts(mesh: &Mesh) -> BTreeSet<&str> {
     let services = mesh
         .objects
-        .of("Service", "")
+        .of_kind(Kind::Service)
+        .iter()
         .map(|service| service.id.name.as_str());
-    let named = ["ServiceEntry", "VirtualService"]
+    let named = [Kind::ServiceEntry, Kind::VirtualService]
         .into_iter()
         .flat_map(|kind| mesh.objects.of_kind(kind));
     services

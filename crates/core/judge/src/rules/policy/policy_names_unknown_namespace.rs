@@ -2,8 +2,9 @@
 
 use super::names::Names;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{AUTHORIZATION_POLICIES, NAMESPACES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every namespace that an AuthorizationPolicy names exists",
-    needs: &[AUTHORIZATION_POLICIES, NAMESPACES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Namespace]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("policy_names_unknown_namespace.md"),
     check: Check::Object(check),
@@ -24,12 +25,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let existing = facts
         .mesh
         .objects
-        .of_kind("Namespace")
+        .of_kind(Kind::Namespace)
         .iter()
         .map(|namespace| namespace.id.name.to_string());
     // Where istiod is there is its namespace, whether or not it is in the files.
     let existing = Names::of(existing.chain([facts.mesh.config.root_namespace.to_string()]));
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         let rules = policy
             .spec_list("rules")
             .iter()

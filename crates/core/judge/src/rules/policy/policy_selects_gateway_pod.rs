@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{
-    AUTHORIZATION_POLICIES, GATEWAY_NAME, PODS, REQUEST_AUTHENTICATIONS, TELEMETRIES, WASM_PLUGINS,
-};
+use crate::rules::analyzed::GATEWAY_NAME;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
 use meshladder_text::tree::Node;
@@ -18,23 +18,23 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "policies for gateways of the Gateway API name them in targetRefs",
-    needs: &[PODS],
-    uses: &[
-        AUTHORIZATION_POLICIES,
-        REQUEST_AUTHENTICATIONS,
-        TELEMETRIES,
-        WASM_PLUGINS,
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::Telemetry,
+        Kind::WasmPlugin,
+    ]),
     explains: &[],
     docs: include_str!("policy_selects_gateway_pod.md"),
     check: Check::Object(check),
 };
 
-const KINDS: [&str; 4] = [
-    "AuthorizationPolicy",
-    "RequestAuthentication",
-    "Telemetry",
-    "WasmPlugin",
+const KINDS: [Kind; 4] = [
+    Kind::AuthorizationPolicy,
+    Kind::RequestAuthentication,
+    Kind::Telemetry,
+    Kind::WasmPlugin,
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {

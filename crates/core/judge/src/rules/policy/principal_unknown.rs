@@ -4,27 +4,26 @@ use super::accounts::{is_of_several_clusters, principals, trust_domain};
 use super::listed::of_sources;
 use super::names::Names;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, GATEWAYS, NAMESPACES, PODS};
-use crate::rules::held::{
-    AUTHORIZATION_POLICIES, SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds_in, is_complete,
-};
+use crate::rules::held::{holds_in, is_complete};
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// What workloads are read from, and the rest.
-const USES: &[&str] = &[
-    PODS,
-    DEPLOYMENTS,
-    "k8s/statefulsets.apps.json",
-    "k8s/daemonsets.apps.json",
-    "k8s/workloadentries.networking.istio.io.json",
-    WORKLOAD_GROUPS,
-    NAMESPACES,
-    GATEWAYS,
-    "k8s/secrets.json",
-];
+const USES: Inputs = Inputs::of(&[
+    Kind::Pod,
+    Kind::Deployment,
+    Kind::StatefulSet,
+    Kind::DaemonSet,
+    Kind::WorkloadEntry,
+    Kind::WorkloadGroup,
+    Kind::Namespace,
+    Kind::Gateway,
+    Kind::Secret,
+]);
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2656",
@@ -33,7 +32,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every principal that a policy names is a service account",
-    needs: &[AUTHORIZATION_POLICIES, SERVICE_ACCOUNTS],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::ServiceAccount]),
     uses: USES,
     explains: &[],
     docs: include_str!("principal_unknown.md"),
@@ -42,8 +41,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let known = accounts(facts.mesh);
-    let several = is_of_several_clusters(facts.mesh) || facts.unread("k8s/secrets.json").is_some();
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    let several = is_of_several_clusters(facts.mesh) || facts.unread(Kind::Secret).is_some();
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         for (node, name) in named(policy) {
             out.examined();
             // What no account of this mesh can have is another rule's.
@@ -85,8 +84,8 @@ fn can_tell(facts: &Facts<'_>, principal: &str) -> bool {
         .map(|(namespace, _)| namespace)
         .filter(|_| !principal.contains('*'));
     namespace.map_or_else(
-        || is_complete(facts, SERVICE_ACCOUNTS),
-        |namespace| holds_in(facts, SERVICE_ACCOUNTS, "ServiceAccount", namespace),
+        || is_complete(facts, Kind::ServiceAccount),
+        |namespace| holds_in(facts, Kind::ServiceAccount, namespace),
     )
 }
 
@@ -107,7 +106,7 @@ fn named(policy: &Object) -> impl Iterator<Item = (&Node, String)> {
 /// The principals there are: of accounts, of what runs under one, and of the one that each
 /// namespace has.
 fn accounts(mesh: &Mesh) -> Names {
-    let objects = mesh.objects.of_kind("ServiceAccount").iter();
+    let objects = mesh.objects.of_kind(Kind::ServiceAccount).iter();
     let objects = objects.map(|account| (account.id.namespace.as_str(), account.id.name.as_str()));
     let running = workloads::templates(mesh).filter_map(|template| {
         Some((
@@ -120,7 +119,7 @@ fn accounts(mesh: &Mesh) -> Names {
         .map(|namespace| (namespace, "default"));
     let empty = mesh
         .objects
-        .of_kind("Namespace")
+        .of_kind(Kind::Namespace)
         .iter()
         .map(|namespace| (namespace.id.name.as_str(), "default"));
     let all = objects.chain(running).chain(defaults).chain(empty);

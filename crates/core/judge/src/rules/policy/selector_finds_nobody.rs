@@ -1,11 +1,12 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, ENVOY_FILTERS, PODS};
-use crate::rules::held::{PEER_AUTHENTICATIONS, WORKLOAD_GROUPS, is_complete};
+use crate::rules::held::is_complete;
 use crate::rules::missed::selecting;
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::policies::selector;
 
 pub(super) static RULE: Rule = Rule {
@@ -15,31 +16,31 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "everything with a selector selects a workload",
-    needs: &[PODS],
-    uses: &[
-        DEPLOYMENTS,
-        ENVOY_FILTERS,
-        PEER_AUTHENTICATIONS,
-        "k8s/daemonsets.apps.json",
-        "k8s/proxyconfigs.networking.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/wasmplugins.extensions.istio.io.json",
-        "k8s/workloadentries.networking.istio.io.json",
-        WORKLOAD_GROUPS,
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::EnvoyFilter,
+        Kind::PeerAuthentication,
+        Kind::DaemonSet,
+        Kind::ProxyConfig,
+        Kind::RequestAuthentication,
+        Kind::StatefulSet,
+        Kind::WasmPlugin,
+        Kind::WorkloadEntry,
+        Kind::WorkloadGroup,
+    ]),
     explains: &[],
     docs: include_str!("selector_finds_nobody.md"),
     check: Check::Object(check),
 };
 
 /// Those that have no rule of their own for it.
-const SELECTING: [&str; 5] = [
-    "EnvoyFilter",
-    "PeerAuthentication",
-    "ProxyConfig",
-    "RequestAuthentication",
-    "WasmPlugin",
+const SELECTING: [Kind; 5] = [
+    Kind::EnvoyFilter,
+    Kind::PeerAuthentication,
+    Kind::ProxyConfig,
+    Kind::RequestAuthentication,
+    Kind::WasmPlugin,
 ];
 
 /// The labels of the pods that istiod makes for a Gateway: no object has them before.
@@ -58,7 +59,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     };
     let found = selecting(facts, &SELECTING);
     let namespaces = workloads::namespaces(mesh);
-    let can_tell = |namespace: &str| is_complete(facts, PODS) || namespaces.contains(namespace);
+    let can_tell =
+        |namespace: &str| is_complete(facts, Kind::Pod) || namespaces.contains(namespace);
     for object in all() {
         let Some(labels) = selector(object.spec()) else {
             continue;

@@ -2,10 +2,11 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::accepted::Accepted;
-use crate::rules::analyzed::{DESTINATION_RULES, NAMESPACES, SERVICES};
-use crate::rules::held::{CONFIG_MAPS, PEER_AUTHENTICATIONS, holds};
+use crate::rules::held::holds;
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::selector;
@@ -18,14 +19,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "where mutual TLS is demanded, clients use it",
-    needs: &[
-        PEER_AUTHENTICATIONS,
-        DESTINATION_RULES,
-        SERVICES,
-        NAMESPACES,
-        CONFIG_MAPS,
-    ],
-    uses: workloads::PATHS,
+    needs: Inputs::of(&[
+        Kind::PeerAuthentication,
+        Kind::DestinationRule,
+        Kind::Service,
+        Kind::Namespace,
+        Kind::ConfigMap,
+    ]),
+    uses: workloads::INPUTS,
     explains: &[],
     docs: include_str!("strict_without_auto_mutual_tls.md"),
     check: Check::Object(check),
@@ -36,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         return;
     }
     let (root, accepted) = (&*facts.mesh.config.root_namespace, Accepted::of(facts));
-    for policy in facts.mesh.objects.of_kind("PeerAuthentication") {
+    for policy in facts.mesh.objects.of_kind(Kind::PeerAuthentication) {
         out.examined();
         let mode = policy
             .spec_at(["mtls", "mode"])
@@ -60,14 +61,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// A host that clients call in plain text; of a namespace, or of the whole mesh.
 fn unserved(facts: &Facts<'_>, accepted: &Accepted<'_>, namespace: Option<&str>) -> Option<String> {
-    if !holds(facts, SERVICES, "Service") {
+    if !holds(facts, Kind::Service) {
         let host = match namespace {
             Some(namespace) => facts.mesh.domain.service("*", namespace),
             None => format!("*.svc.{}", facts.mesh.domain.name()),
         };
         return Some(host).filter(|host| !uses_mutual_tls(facts, host));
     }
-    let services = facts.mesh.objects.of("Service", "");
+    let services = facts.mesh.objects.of_kind(Kind::Service).iter();
     let near = services
         .filter(|service| namespace.is_none_or(|namespace| service.id.namespace == namespace));
     let hosts = near

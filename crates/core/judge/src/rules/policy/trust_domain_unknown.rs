@@ -2,9 +2,9 @@
 
 use super::accounts::{is_of_several_clusters, principals, trust_domain};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::GATEWAYS;
-use crate::rules::held::{AUTHORIZATION_POLICIES, CONFIG_MAPS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2657",
@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every principal that a policy names is of a trust domain of the mesh",
-    needs: &[AUTHORIZATION_POLICIES],
-    uses: &[CONFIG_MAPS, GATEWAYS, "k8s/secrets.json"],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy]),
+    uses: Inputs::of(&[Kind::ConfigMap, Kind::Gateway, Kind::Secret]),
     explains: &[],
     docs: include_str!("trust_domain_unknown.md"),
     check: Check::Object(check),
@@ -26,7 +26,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     if config.tree.is_none() || is_of_several_clusters(facts.mesh) {
         return;
     }
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         for node in principals(policy) {
             out.examined();
             let Some(domain) = node

@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::PEER_AUTHENTICATIONS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{age, selector};
 use meshladder_text::tree::Node;
@@ -14,15 +15,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "a namespace has one PeerAuthentication without a selector",
-    needs: &[PEER_AUTHENTICATIONS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::PeerAuthentication]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("two_default_peer_authentications.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let all = facts.mesh.objects.of_kind("PeerAuthentication");
+    let all = facts.mesh.objects.of_kind(Kind::PeerAuthentication);
     for of_namespace in all.chunk_by(|a, b| a.id.namespace == b.id.namespace) {
         out.examined();
         let mut defaults: Vec<&Object> = of_namespace

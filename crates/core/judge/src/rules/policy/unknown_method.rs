@@ -2,10 +2,10 @@
 
 use super::listed::of_operations;
 use super::names::Names;
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::AUTHORIZATION_POLICIES;
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_text::json::escape;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2653",
@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "policies name HTTP methods as they are sent",
-    needs: &[AUTHORIZATION_POLICIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("unknown_method.md"),
     check: Check::Object(check),
@@ -72,7 +72,7 @@ const METHODS: [&str; 45] = [
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let known = Names::of(METHODS.into_iter().map(str::to_owned));
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         for node in of_operations(policy, &["methods", "notMethods"]) {
             out.examined();
             let written = node.str().unwrap_or_default();
@@ -81,14 +81,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             }
             let upper = written.to_ascii_uppercase();
             let (why, fix) = if known.has(&upper) {
-                let at = policy.path_of(node);
-                let patch = format!(
-                    r#"[{{"op":"replace","path":"{at}","value":{}}}]"#,
-                    escape(&upper)
-                );
+                let patch = [Op::replace(policy.path_of(node), upper)];
                 (
                     "methods are compared as written, in capitals",
-                    Fix::json_patch(&policy.id, patch),
+                    Fix::patch(&policy.id, patch),
                 )
             } else if written.contains('/') {
                 (

@@ -2,6 +2,7 @@
 
 use crate::finding::{Rung, Severity};
 use crate::rules::{Check, Rule};
+use meshladder_capture::snapshot::Inputs;
 
 /// Found by the ladder when all rules have run: only then is it known that nothing else decides.
 pub(super) static RULE: Rule = Rule {
@@ -11,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Reach,
     severity: Severity::Error,
     claim: "every fact that the answer needs can be read",
-    needs: &[],
-    uses: &[],
+    needs: Inputs::NONE,
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("missing_facts.md"),
     check: Check::Mesh(|_, _| {}),

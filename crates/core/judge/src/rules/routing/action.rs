@@ -1,6 +1,5 @@
 //! What a route of a VirtualService does to a request, so that two can be compared.
 
-use super::json;
 use meshladder_mesh::services::{number, ports};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
@@ -59,7 +58,7 @@ impl Action {
             .members()
             .iter()
             .filter(|member| says(&member.key, &member.value))
-            .map(|member| (member.key.to_string(), json::text(&member.value)))
+            .map(|member| (member.key.to_string(), member.value.to_json()))
             .collect();
         more.sort();
         Self { places, more }
@@ -165,6 +164,7 @@ fn is_empty(value: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meshladder_capture::Kind;
     use meshladder_capture::snapshot::{Builder, DocId};
 
     const SERVICE: &str = "kind: Service\napiVersion: v1\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 8080}]}\n---\n";
@@ -187,7 +187,7 @@ mod tests {
         let action = |name: &str| {
             let service = mesh
                 .objects
-                .get("VirtualService", "shop", name)
+                .get(Kind::VirtualService, "shop", name)
                 .expect("it is there");
             Action::of(&mesh, service, &service.spec_list("http")[0], 8080)
         };

@@ -2,9 +2,10 @@
 
 use super::effect::{self, authority, gateway, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
-use super::json;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Mesh;
 use meshladder_mesh::services::number;
 use meshladder_sim::walk::Scheme;
@@ -17,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "the request's route leads to a Service instead of answering by itself",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &["ML10"],
     docs: include_str!("answered_by_route.md"),
@@ -61,9 +62,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         );
         finding.hits.extend(client.map(|pod| pod.id.clone()));
         finding.severity(severity(case, code, is_loop));
-        finding.fix(Fix::json_patch(
+        finding.fix(Fix::patch(
             &service.id,
-            format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}\"}}]"),
+            [Op::remove(format!("/spec/http/{place}"))],
         ));
         finding.fix(Fix::advice(format!(
             "give the route a destination in place of its {key}"
@@ -123,7 +124,7 @@ fn severity(case: &Case<'_>, code: u16, is_loop: bool) -> Severity {
 /// Whether a redirect leads to where the client comes from.
 fn leads_back(redirect: &Node, case: &Case<'_>, call: &RouteCall<'_>) -> bool {
     let same = |key: &str, own: &str| redirect.str_at(key).is_none_or(|to| to == own);
-    let port = redirect.get("port").map(json::text);
+    let port = redirect.get("port").map(Node::to_json);
     same("uri", call.path)
         && same("scheme", call.scheme)
         && same("authority", &authority(case))

@@ -4,8 +4,11 @@ use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::traffic::Delegate;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0623",
@@ -14,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "every VirtualService that routes are left to exists and can be used",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &["ML0613"],
     docs: include_str!("delegate_not_used.md"),
@@ -24,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let Some(case) = case else {
-        for root in mesh.objects.of_kind("VirtualService") {
+        for root in mesh.objects.of_kind(Kind::VirtualService) {
             for delegate in mesh.delegates(root) {
                 out.examined();
                 find(root, &delegate, out);
@@ -86,7 +89,7 @@ fn find(root: &Object, delegate: &Delegate<'_>, out: &mut Sink) {
         }
         finding.fix(Fix::merge(
             &target.id,
-            format!("{{\"spec\":{{\"{key}\":null}}}}"),
+            Value::nested(["spec", key], Value::Null),
         ));
     }
     finding.fix(Fix::advice(format!(

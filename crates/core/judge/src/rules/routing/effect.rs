@@ -6,23 +6,25 @@ use super::action::Action;
 use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Finding, Severity};
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::traffic::{Step, StepKind, destinations, hosts};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
 use meshladder_text::tree::Node;
 
 /// What such a rule reads beside VirtualServices.
-pub(super) const USES: &[&str] = &[
-    "k8s/gateways.networking.istio.io.json",
-    "k8s/pods.json",
-    "k8s/services.json",
-    "k8s/serviceentries.networking.istio.io.json",
-    "k8s/sidecars.networking.istio.io.json",
-];
+pub(super) const USES: Inputs = Inputs::of(&[
+    Kind::Gateway,
+    Kind::Pod,
+    Kind::Service,
+    Kind::ServiceEntry,
+    Kind::Sidecar,
+]);
 
 /// A VirtualService that does not act for clients it should act for.
 #[derive(Debug)]
@@ -122,7 +124,7 @@ pub(super) fn sidecar<'m>(mesh: &'m Mesh, case: &Case<'_>) -> Option<&'m Object>
         .is_some_and(|hop| hop.direction == "outbound");
     let client = case.client.filter(|_| outbound)?;
     mesh.objects
-        .get("Pod", &client.namespace, &client.name)
+        .get(Kind::Pod, &client.namespace, &client.name)
         .filter(|pod| !is_router(pod))
 }
 
@@ -134,7 +136,7 @@ pub(super) fn gateway<'m>(mesh: &'m Mesh, case: &Case<'_>) -> Option<&'m Object>
         .first()
         .filter(|hop| hop.direction == "gateway")?;
     let (namespace, name) = hop.proxy.split_once('/')?;
-    mesh.objects.get("Pod", namespace, name)
+    mesh.objects.get(Kind::Pod, namespace, name)
 }
 
 /// The host that the request asks for, without a port, in lower case.
@@ -212,7 +214,7 @@ fn for_request<'m>(mesh: &'m Mesh, case: &Case<'_>) -> Vec<Lost<'m>> {
         .collect();
     let is_owned = !mesh.virtual_services(scope, &case.host).is_empty();
     let mut found = Vec::new();
-    for service in mesh.objects.of_kind("VirtualService") {
+    for service in mesh.objects.of_kind(Kind::VirtualService) {
         // What is kept in a third namespace is for somebody else.
         if service.id.namespace != scope.namespace
             && !owners.contains(service.id.namespace.as_str())
@@ -251,7 +253,7 @@ fn for_request<'m>(mesh: &'m Mesh, case: &Case<'_>) -> Vec<Lost<'m>> {
         let mut hits = vec![client.id.clone()];
         hits.extend(
             case.service
-                .map(|service| ObjectRef::new("Service", &service.namespace, &service.name)),
+                .map(|service| ObjectRef::of(Kind::Service, &service.namespace, &service.name)),
         );
         found.push(Lost {
             service,
@@ -293,11 +295,11 @@ pub(super) fn may_explain(case: &Case<'_>, wanted: &Action, current: &Action) ->
     let outcome = &case.trace.outcome;
     let (succeeded, code) = match case.seen {
         Some(seen) => (seen.is_success(), seen.code),
-        None => (outcome.kind == Kind::Forwarded, outcome.code),
+        None => (outcome.kind == EndKind::Forwarded, outcome.code),
     };
     let misled = matches!(
         outcome.kind,
-        Kind::NoRoute | Kind::NoCluster | Kind::NoEndpoints | Kind::Answered
+        EndKind::NoRoute | EndKind::NoCluster | EndKind::NoEndpoints | EndKind::Answered
     );
     succeeded || matches!(code, 404 | 504) || misled || !wanted.shares_a_host(current)
 }
@@ -361,7 +363,7 @@ fn until_lost(mut steps: Vec<Step<'_>>) -> Vec<Step<'_>> {
 fn everywhere(mesh: &Mesh) -> Vec<Lost<'_>> {
     let clients = clients(mesh);
     let mut found = Vec::new();
-    for service in mesh.objects.of_kind("VirtualService") {
+    for service in mesh.objects.of_kind(Kind::VirtualService) {
         for (host, full) in hosts(service, &mesh.domain) {
             if !full.starts_with('*') && !acts_at_gateway(mesh, service, host) {
                 found.extend(lost_for_all(mesh, &clients, service, host));
@@ -377,7 +379,7 @@ fn clients(mesh: &Mesh) -> Vec<(Scope<'_>, Vec<ObjectRef>)> {
     for pod in mesh.pods.iter().filter(|pod| pod.has_proxy) {
         let Some(stored) = mesh
             .objects
-            .get("Pod", &pod.namespace, &pod.name)
+            .get(Kind::Pod, &pod.namespace, &pod.name)
             .filter(|pod| !is_router(pod))
         else {
             continue;

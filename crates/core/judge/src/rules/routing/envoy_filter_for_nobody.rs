@@ -2,6 +2,8 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::selector;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object};
@@ -16,15 +18,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every EnvoyFilter selects a proxy, of a version that its patches are for",
-    needs: &["k8s/envoyfilters.networking.istio.io.json", "k8s/pods.json"],
-    uses: &["istiod/"],
+    needs: Inputs::of(&[Kind::EnvoyFilter, Kind::Pod]),
+    uses: Inputs::NONE.and(&[Part::Istiod]),
     explains: &[],
     docs: include_str!("envoy_filter_for_nobody.md"),
     check: Check::Mesh(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for filter in facts.mesh.objects.of_kind("EnvoyFilter") {
+    for filter in facts.mesh.objects.of_kind(Kind::EnvoyFilter) {
         out.examined();
         let pods = selected(facts.mesh, filter);
         match selector(filter.spec()) {
@@ -54,7 +56,7 @@ pub(super) fn selects(mesh: &Mesh, filter: &Object, pod: &Object) -> bool {
 
 fn selected<'m>(mesh: &'m Mesh, filter: &Object) -> Vec<&'m Object> {
     mesh.objects
-        .of_kind("Pod")
+        .of_kind(Kind::Pod)
         .iter()
         .filter(|pod| selects(mesh, filter, pod))
         .collect()

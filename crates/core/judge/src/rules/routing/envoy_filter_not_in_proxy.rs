@@ -5,7 +5,9 @@ use super::in_sync::in_sync;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::Section;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::scope::is_router;
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -17,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every filter that an EnvoyFilter inserts is in the proxies it selects",
-    needs: &["k8s/envoyfilters.networking.istio.io.json", "k8s/pods.json"],
-    uses: &["istiod/"],
+    needs: Inputs::of(&[Kind::EnvoyFilter, Kind::Pod]),
+    uses: Inputs::NONE.and(&[Part::Istiod]),
     explains: &[],
     docs: include_str!("envoy_filter_not_in_proxy.md"),
     check: Check::Proxy(check),
@@ -36,10 +38,10 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         return;
     };
     let listeners = listeners.text();
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+    let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return;
     };
-    for filter in facts.mesh.objects.of_kind("EnvoyFilter") {
+    for filter in facts.mesh.objects.of_kind(Kind::EnvoyFilter) {
         if !selects(facts.mesh, filter, stored) {
             continue;
         }

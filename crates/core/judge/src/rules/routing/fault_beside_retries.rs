@@ -4,6 +4,8 @@ use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -14,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Info,
     claim: "no route has both a fault and retries or a timeout",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("fault_beside_retries.md"),
@@ -25,7 +27,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     match case {
         None => {
-            for service in mesh.objects.of_kind("VirtualService") {
+            for service in mesh.objects.of_kind(Kind::VirtualService) {
                 for route in service.spec_list("http") {
                     out.examined();
                     find(service, route, out);

@@ -2,9 +2,10 @@
 
 use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
-use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
+use crate::finding::{Evidence, Finding, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Object, ObjectRef};
@@ -17,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "no VirtualService injects faults",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &["ML10", "ML07"],
     docs: include_str!("fault_injected.md"),
@@ -27,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let Some(case) = case else {
-        for service in mesh.objects.of_kind("VirtualService") {
+        for service in mesh.objects.of_kind(Kind::VirtualService) {
             out.examined();
             for (place, route) in service.spec_list("http").iter().enumerate() {
                 if let Some(fault) = route.get("fault").filter(|fault| acts(fault)) {
@@ -105,12 +106,12 @@ fn find<'o>(
     let finding = out.find(service.id.clone(), message, proof);
     for (_, host) in hosts(service, &facts.mesh.domain) {
         if let Some((name, namespace)) = facts.mesh.domain.service_name(&host) {
-            finding.hits(ObjectRef::new("Service", namespace, name));
+            finding.hits(ObjectRef::of(Kind::Service, namespace, name));
         }
     }
-    finding.fix(Fix::json_patch(
+    finding.fix(Fix::patch(
         &service.id,
-        format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}/fault\"}}]"),
+        [Op::remove(format!("/spec/http/{place}/fault"))],
     ));
     if service.spec_list("http").len() == 1 {
         finding.fix(Fix::delete(&service.id));
@@ -120,7 +121,7 @@ fn find<'o>(
 
 /// `answers 100 % of requests with 503 without sending them on`
 fn in_words(fault: &Node) -> String {
-    let share = |part: &Node| match part.at(["percentage", "value"]).map(super::json::text) {
+    let share = |part: &Node| match part.at(["percentage", "value"]).map(Node::to_json) {
         Some(value) => format!("{value} % of requests"),
         None => "requests".to_owned(),
     };
@@ -128,7 +129,7 @@ fn in_words(fault: &Node) -> String {
         let status = ["httpStatus", "grpcStatus", "http2Error"]
             .into_iter()
             .find_map(|key| abort.get(key));
-        let status = status.map(super::json::text).unwrap_or_default();
+        let status = status.map(Node::to_json).unwrap_or_default();
         format!(
             "answers {} with {} without sending them on",
             share(abort),

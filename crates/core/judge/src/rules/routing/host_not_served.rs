@@ -3,13 +3,15 @@
 use super::effect::{self, authority, gateway, sidecar};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::{StepKind, hosts};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0612",
@@ -18,10 +20,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "the proxy has a virtual host for the host that the request asks for",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/gateways.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
     uses: effect::USES,
     explains: &["ML08", "ML10"],
     docs: include_str!("host_not_served.md"),
@@ -32,8 +31,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let outcome = &case.trace.outcome;
     out.examined();
     foreign_host(facts.mesh, case, out);
-    let no_chain = outcome.kind == Kind::Reset && outcome.details == "filter_chain_not_found";
-    let ends = matches!(outcome.kind, Kind::NoRoute | Kind::NoListener) || no_chain;
+    let no_chain = outcome.kind == EndKind::Reset && outcome.details == "filter_chain_not_found";
+    let ends = matches!(outcome.kind, EndKind::NoRoute | EndKind::NoListener) || no_chain;
     if !ends || case.seen.is_some_and(Symptom::is_success) {
         return;
     }
@@ -46,7 +45,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             other_name(facts.mesh, case, pod, &host, out);
         }
         Some(pod) => at_gateway(facts.mesh, case, pod, &host, out),
-        None if outcome.kind == Kind::NoListener && case.client.is_none() => {
+        None if outcome.kind == EndKind::NoListener && case.client.is_none() => {
             no_port(facts.mesh, case, out)
         }
         None if case
@@ -59,7 +58,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 "the client's proxy has no virtual host for {host} on port {}",
                 case.call.to.port
             );
-            if outcome.kind == Kind::NoRoute && facts.mesh.registered(&case.host).next().is_none() {
+            if outcome.kind == EndKind::NoRoute
+                && facts.mesh.registered(&case.host).next().is_none()
+            {
                 let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(case));
                 finding
                     .hits
@@ -95,7 +96,7 @@ fn foreign_host(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
     if !given || !unrouted || is_named || case.call.to.scheme != Scheme::Http {
         return;
     }
-    let called = ObjectRef::new("Service", &service.namespace, &service.name);
+    let called = ObjectRef::of(Kind::Service, &service.namespace, &service.name);
     let message = format!(
         "the request to {called} asks for host {host}, which is not its name, so the client's proxy treats it as a call \
          to somewhere outside the mesh"
@@ -105,7 +106,7 @@ fn foreign_host(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
     for server in &case.servers {
         finding.hits(server.reference());
     }
-    if case.trace.outcome.kind == Kind::Forwarded && case.seen.is_none_or(Symptom::is_success) {
+    if case.trace.outcome.kind == EndKind::Forwarded && case.seen.is_none_or(Symptom::is_success) {
         finding.severity(Severity::Warning);
     }
     finding.fix(Fix::advice(format!(
@@ -138,7 +139,7 @@ fn at_gateway(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut 
     }
     let claims: Vec<_> = mesh
         .objects
-        .of_kind("VirtualService")
+        .of_kind(Kind::VirtualService)
         .iter()
         .filter(named)
         .collect();
@@ -166,7 +167,10 @@ fn at_gateway(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut 
                 step.by
                     .map(|(by, node)| Evidence::of(by, node, "who gets it")),
             );
-            finding.fix(Fix::merge(&service.id, r#"{"spec":{"exportTo":["*"]}}"#));
+            finding.fix(Fix::merge(
+                &service.id,
+                Value::nested(["spec", "exportTo"], ["*"]),
+            ));
         }
         finding
     } else if let Some(server) = exact {
@@ -268,7 +272,7 @@ fn other_name(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut 
 
 fn no_port(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
     let port = case.call.to.port;
-    let gateways = || mesh.objects.of("Gateway", "networking.istio.io");
+    let gateways = || mesh.objects.of_kind(Kind::Gateway).iter();
     if gateways()
         .flat_map(servers)
         .any(|server| server.port == port)

@@ -1,7 +1,6 @@
 //! The `http` routes of a VirtualService, as its objects say them: which one a request takes, and
 //! which none can take.
 
-use super::json;
 use crate::rules::Case;
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
@@ -109,7 +108,7 @@ impl<'a> RouteCall<'a> {
                         query_parameter(self.path, &m.key),
                     )
                 })),
-                "port" => (json::text(value) == self.port.to_string()).into(),
+                "port" => (value.to_json() == self.port.to_string()).into(),
                 "sourceLabels" => self
                     .client
                     .is_some_and(|pod| has_labels(value, pod.labels()))
@@ -198,7 +197,7 @@ fn is_wider(wide: &Node, narrow: Option<&Node>) -> bool {
             "headers" | "withoutHeaders" | "queryParams" | "sourceLabels" => {
                 condition.value.members().iter().all(|wanted| {
                     let told = other.and_then(|other| other.get(&wanted.key));
-                    told.is_some_and(|told| json::text(told) == json::text(&wanted.value))
+                    told.is_some_and(|told| told.to_json() == wanted.value.to_json())
                 })
             }
             "gateways" => {
@@ -212,7 +211,7 @@ fn is_wider(wide: &Node, narrow: Option<&Node>) -> bool {
                 other
                     .is_some_and(|other| !other.items().is_empty() && other.items().iter().all(has))
             }
-            _ => other.is_some_and(|other| json::text(other) == json::text(&condition.value)),
+            _ => other.is_some_and(|other| other.to_json() == condition.value.to_json()),
         }
     })
 }

@@ -2,7 +2,10 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::{Mesh, Object};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
+use meshladder_mesh::Object;
+use meshladder_mesh::ObjectRef;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,15 +15,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every HTTPRoute is taken by the parents that it names, and all it leads to is there",
-    needs: &["k8s/httproutes.gateway.networking.k8s.io.json"],
-    uses: &["k8s/gateways.networking.istio.io.json", "k8s/services.json"],
+    needs: Inputs::of(&[Kind::HttpRoute]),
+    uses: Inputs::of(&[Kind::Gateway, Kind::Service]),
     explains: &[],
     docs: include_str!("http_route_not_accepted.md"),
     check: Check::Mesh(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for route in facts.mesh.objects.of_kind("HTTPRoute") {
+    for route in facts.mesh.objects.of_kind(Kind::HttpRoute) {
         out.examined();
         let refused = refused(route).or_else(|| parentless(facts, route));
         let Some((node, why)) = refused else { continue };
@@ -69,25 +72,16 @@ fn parentless<'m>(facts: &Facts<'m>, route: &'m Object) -> Option<(&'m Node, Str
         let kind = parent.str_at("kind").unwrap_or("Gateway");
         let name = parent.str_at("name")?;
         let namespace = parent.str_at("namespace").unwrap_or(&route.id.namespace);
-        let is_read = match kind {
-            "Gateway" => facts
-                .unread("k8s/gateways.gateway.networking.k8s.io.json")
-                .is_none(),
-            "Service" => facts.unread("k8s/services.json").is_none(),
-            _ => false,
+        let kind = match kind {
+            "Gateway" => Kind::K8sGateway,
+            "Service" => Kind::Service,
+            _ => return None,
         };
-        let is_lost = is_read && !exists(facts.mesh, kind, namespace, name);
-        is_lost.then(|| (parent, format!("{kind} {namespace}/{name} is not there")))
+        let is_read = facts.unread(kind).is_none();
+        let is_lost = is_read && facts.mesh.objects.get(kind, namespace, name).is_none();
+        is_lost.then(|| {
+            let id = ObjectRef::of(kind, namespace, name);
+            (parent, format!("{id} is not there"))
+        })
     })
-}
-
-fn exists(mesh: &Mesh, kind: &str, namespace: &str, name: &str) -> bool {
-    let group = if kind == "Gateway" {
-        "gateway.networking.k8s.io"
-    } else {
-        ""
-    };
-    mesh.objects
-        .named(kind, namespace, name)
-        .any(|object| object.group == group)
 }

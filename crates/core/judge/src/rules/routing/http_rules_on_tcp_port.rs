@@ -3,8 +3,10 @@
 use super::action::Action;
 use super::effect::{self, may_explain, sidecar};
 use super::http_route::{RouteCall, Taken};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
 use meshladder_mesh::{Mesh, Object};
@@ -18,10 +20,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every port that HTTP routes are written for is declared as HTTP",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("http_rules_on_tcp_port.md"),
@@ -35,7 +34,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             for rules in facts
                 .mesh
                 .objects
-                .of_kind("VirtualService")
+                .of_kind(Kind::VirtualService)
                 .iter()
                 .filter(|rules| binds_mesh(rules))
             {
@@ -157,11 +156,9 @@ fn find<'o>(
         message,
         Evidence::of(service, port.node, declared(port)),
     );
-    finding.fix(Fix::json_patch(
+    finding.fix(Fix::patch(
         &service.id,
-        format!(
-            "[{{\"op\":\"add\",\"path\":\"/spec/ports/{place}/appProtocol\",\"value\":\"http\"}}]"
-        ),
+        [Op::add(format!("/spec/ports/{place}/appProtocol"), "http")],
     ));
     finding.fix(Fix::advice(
         "or name the port http, or http-… (grpc, http2): the part before the first dash counts",

@@ -4,9 +4,11 @@ use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_sim::Tri;
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,10 +18,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "no route misses the request by upper and lower case alone",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service]),
     uses: effect::USES,
     explains: &["ML0613"],
     docs: include_str!("match_missed_by_case.md"),
@@ -72,7 +71,7 @@ fn tell(case: &Case<'_>, service: &Object, route: &Node, client: Option<&Object>
     // Who says that the request went well asks why it went as it did.
     let is_missed = case.seen.is_some_and(Symptom::is_success)
         || case.saw(404)
-        || case.trace.outcome.kind == Kind::NoRoute;
+        || case.trace.outcome.kind == EndKind::NoRoute;
     if !is_missed {
         finding.severity(Severity::Info);
     }

@@ -4,7 +4,9 @@ use super::effect::{self, authority, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_sim::trace::Kind;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
+use meshladder_sim::trace::EndKind;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0613",
@@ -13,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "a route of the VirtualService that has the host matches the request",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("no_route_matches.md"),
@@ -26,7 +28,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let services = serving(facts.mesh, case, client);
     out.examined += services.len();
     let not_routed =
-        case.trace.outcome.kind == Kind::NoRoute && !case.seen.is_some_and(Symptom::is_success);
+        case.trace.outcome.kind == EndKind::NoRoute && !case.seen.is_some_and(Symptom::is_success);
     if !not_routed
         || services
             .iter()

@@ -2,9 +2,10 @@
 
 use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0622",
@@ -13,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "the application knows the path that the route rewrites the request to",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &["ML10"],
     docs: include_str!("path_rewritten.md"),
@@ -72,8 +73,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 "what the server's proxy logged",
             ));
         }
-        let remove = format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}/rewrite\"}}]");
-        finding.fix(Fix::json_patch(&service.id, remove));
+        let remove = vec![Op::remove(format!("/spec/http/{place}/rewrite"))];
+        finding.fix(Fix::patch(&service.id, remove));
         finding.fix(Fix::advice("or rewrite to what the application serves"));
     }
 }

@@ -1,12 +1,15 @@
 //! See the page beside this file.
 
 use super::effect::sidecar;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0614",
@@ -15,15 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "with REGISTRY_ONLY every host that is called is a Service or a ServiceEntry",
-    needs: &[
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
-    uses: &[
-        "k8s/configmaps.json",
-        "k8s/pods.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::ConfigMap, Kind::Pod, Kind::Sidecar]),
     explains: &["ML0612", "ML07", "ML10"],
     docs: include_str!("registry_only_blocks_host.md"),
     check: Check::Request(check),
@@ -40,7 +36,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         return;
     }
     out.examined();
-    if case.trace.outcome.kind == Kind::Forwarded || case.seen.is_some_and(Symptom::is_success) {
+    if case.trace.outcome.kind == EndKind::Forwarded || case.seen.is_some_and(Symptom::is_success) {
         return;
     }
     let port = case.call.to.port;
@@ -61,7 +57,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 finding.fix(entry(case, &client.id.namespace));
             }
             if let Some((sidecar, _)) = by {
-                let mode = "{\"spec\":{\"outboundTrafficPolicy\":{\"mode\":\"ALLOW_ANY\"}}}";
+                let mode = Value::nested(["spec", "outboundTrafficPolicy", "mode"], "ALLOW_ANY");
                 finding.fix(Fix::merge(&sidecar.id, mode));
             }
         }
@@ -84,7 +80,7 @@ fn setting<'m>(
         .config
         .object
         .clone()
-        .unwrap_or_else(|| ObjectRef::new("ConfigMap", root, "istio"));
+        .unwrap_or_else(|| ObjectRef::of(Kind::ConfigMap, root, "istio"));
     let proof = match mesh.objects.find(&id) {
         Some(map) => {
             let node = map.node.at(["data", "mesh"]).unwrap_or(&map.node);
@@ -104,7 +100,7 @@ fn without_port(entry: &Object, case: &Case<'_>, client: &Object, out: &mut Sink
         .spec_list("ports")
         .iter()
         .any(|p| p.get("number").or(p.get("port")).and_then(number) == Some(port));
-    if has || entry.id.kind != "ServiceEntry" {
+    if has || !entry.id.is(Kind::ServiceEntry) {
         return;
     }
     let message = format!(
@@ -119,14 +115,12 @@ fn without_port(entry: &Object, case: &Case<'_>, client: &Object, out: &mut Sink
     );
     finding.hits(client.id.clone());
     let protocol = protocol(case);
-    let value = format!(
-        "{{\"number\":{port},\"name\":\"{}-{port}\",\"protocol\":\"{protocol}\"}}",
-        protocol.to_lowercase()
-    );
-    finding.fix(Fix::json_patch(
-        &entry.id,
-        format!("[{{\"op\":\"add\",\"path\":\"/spec/ports/-\",\"value\":{value}}}]"),
-    ));
+    let added = Value::object([
+        ("number", Value::from(port)),
+        ("name", format!("{}-{port}", protocol.to_lowercase()).into()),
+        ("protocol", protocol.into()),
+    ]);
+    finding.fix(Fix::patch(&entry.id, [Op::add("/spec/ports/-", added)]));
 }
 
 fn protocol(case: &Case<'_>) -> &'static str {
@@ -148,5 +142,5 @@ fn entry(case: &Case<'_>, namespace: &str) -> Fix {
          protocol: {protocol}\n",
         protocol.to_lowercase()
     );
-    Fix::create(&ObjectRef::new("ServiceEntry", namespace, name), yaml)
+    Fix::create(&ObjectRef::of(Kind::ServiceEntry, namespace, name), yaml)
 }

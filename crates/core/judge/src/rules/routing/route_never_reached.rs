@@ -3,27 +3,30 @@
 use super::action::Action;
 use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, is_catch_all, shadow, shadowing};
-use super::json;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::Tri;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0607",
     name: "route-never-reached",
-    aka: &["IST0130", "IST0131"],
+    aka: &["IST0130"],
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every route of a VirtualService can be reached",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("route_never_reached.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
 /// A route that is never reached, and the one that takes its requests.
@@ -34,10 +37,17 @@ struct Shadowed<'m> {
     earlier: usize,
 }
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let Some(case) = case else {
-        for service in mesh.objects.of_kind("VirtualService") {
+        for service in mesh.objects.of_kind(Kind::VirtualService) {
             out.examined();
             for shadowed in within(mesh, service) {
                 shadowed.find(out);
@@ -94,7 +104,7 @@ fn within<'m>(mesh: &Mesh, service: &'m Object) -> Vec<Shadowed<'m>> {
 /// At a gateway the VirtualServices for one host are merged, the older one's routes first.
 fn at_gateways(mesh: &Mesh) -> Vec<Shadowed<'_>> {
     let mut found: Vec<Shadowed<'_>> = Vec::new();
-    for gateway in mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in mesh.objects.of_kind(Kind::Gateway).iter() {
         for server in servers(gateway) {
             let bound = mesh.bound(server, &gateway.id.namespace);
             for (place, service) in bound.iter().enumerate() {
@@ -180,17 +190,14 @@ impl Shadowed<'_> {
             &others[earlier],
             "the route that takes its requests; the first match wins",
         ));
-        let mut order: Vec<String> = others.iter().map(json::text).collect();
+        let mut order: Vec<&Node> = others.iter().collect();
         let moved = if is_same {
             order.remove(place)
         } else {
-            json::text(&routes[place])
+            &routes[place]
         };
         order.insert(earlier, moved);
-        finding.fix(Fix::merge(
-            &by.id,
-            format!("{{\"spec\":{{\"http\":{}}}}}", json::list(order)),
-        ));
+        finding.fix(Fix::merge(&by.id, Value::nested(["spec", "http"], order)));
         finding.fix(Fix::advice(
             "the first route that matches is taken: put the narrow ones first",
         ));

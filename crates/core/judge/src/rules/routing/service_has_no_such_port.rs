@@ -3,6 +3,8 @@
 use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::services::ports;
 
@@ -13,11 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "the Service that is called has the port that is called",
-    needs: &["k8s/services.json"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry]),
     explains: &["ML07", "ML08", "ML10", "ML0612", "ML0614"],
     docs: include_str!("service_has_no_such_port.md"),
     check: Check::Request(check),
@@ -47,7 +46,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     if facts
         .mesh
         .registered(&case.host)
-        .any(|owner| owner.id.kind == "ServiceEntry")
+        .any(|owner| owner.id.is(Kind::ServiceEntry))
     {
         return;
     }

@@ -1,14 +1,15 @@
 //! See the page beside this file.
 
 use super::effect::sidecar;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::export::export_node;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_sim::trace::Kind;
-use meshladder_text::json::escape;
+use meshladder_sim::trace::EndKind;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0615",
@@ -17,11 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "the client's proxy is told of the Service that is called",
-    needs: &["k8s/services.json", "k8s/sidecars.networking.istio.io.json"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Sidecar]),
+    uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry]),
     explains: &[
         "ML0603", "ML0612", "ML0614", "ML0616", "ML07", "ML08", "ML09", "ML10",
     ],
@@ -78,10 +76,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 .iter()
                 .position(|listener| listener.get("port").is_none())
             {
-                let entry = escape(&format!("{}/{}", owner.id.namespace, case.host));
-                finding.fix(Fix::json_patch(
+                let entry = format!("{}/{}", owner.id.namespace, case.host);
+                finding.fix(Fix::patch(
                     &sidecar.id,
-                    format!("[{{\"op\":\"add\",\"path\":\"/spec/egress/{place}/hosts/-\",\"value\":{entry}}}]"),
+                    [Op::add(format!("/spec/egress/{place}/hosts/-"), entry)],
                 ));
             }
             finding
@@ -107,7 +105,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         finding.see(Evidence::line(&DocId::new(&line.doc), line.number, shows));
     }
     let passes =
-        case.trace.outcome.kind == Kind::Forwarded && case.seen.is_none_or(Symptom::is_success);
+        case.trace.outcome.kind == EndKind::Forwarded && case.seen.is_none_or(Symptom::is_success);
     finding.severity(if passes {
         Severity::Warning
     } else {
@@ -133,10 +131,13 @@ fn hidden_by<'m>(mesh: &'m Mesh, scope: Scope<'m>, owner: &'m Object, host: &str
 }
 
 fn export_fix(owner: &Object) -> Fix {
-    let patch = if owner.id.kind == "Service" {
-        "{\"metadata\":{\"annotations\":{\"networking.istio.io/exportTo\":\"*\"}}}"
+    let patch = if owner.id.is(Kind::Service) {
+        Value::nested(
+            ["metadata", "annotations", "networking.istio.io/exportTo"],
+            "*",
+        )
     } else {
-        "{\"spec\":{\"exportTo\":[\"*\"]}}"
+        Value::nested(["spec", "exportTo"], ["*"])
     };
     Fix::merge(&owner.id, patch)
 }

@@ -3,7 +3,8 @@
 use super::effect::authority;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
@@ -15,18 +16,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "a host that is written like the name of a Service is one",
-    needs: &[
-        "k8s/services.json",
-        "k8s/namespaces.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
-    uses: &[
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/virtualservices.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::ServiceEntry]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::DestinationRule,
+        Kind::VirtualService,
+    ]),
     explains: &["ML0612", "ML0614", "ML07", "ML08", "ML10"],
     docs: include_str!("service_unknown.md"),
     check: Check::Request(check),
@@ -41,7 +38,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let full = mesh.domain.service(name, namespace);
     let mut entries = mesh
         .objects
-        .of_kind("ServiceEntry")
+        .of_kind(Kind::ServiceEntry)
         .iter()
         .flat_map(|entry| entry.spec_strings("hosts"));
     let written = case.call.to.host.to_ascii_lowercase();
@@ -50,7 +47,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     if is_known || case.seen.is_some_and(Symptom::is_success) {
         return;
     }
-    let missing = ObjectRef::new("Service", namespace, name);
+    let missing = ObjectRef::of(Kind::Service, namespace, name);
     // What routes for the name, or runs under it, tells that the Service should be there.
     let meant = leftover(mesh, &full, &missing);
     let subject = if meant.is_some() {
@@ -64,7 +61,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .map_or_else(String::new, |near| format!("; there is {near}"));
     let message =
         format!("there is no Service {namespace}/{name}, so its name has no address{hint}");
-    let doc = DocId::new("k8s/services.json");
+    let doc = DocId::new(Kind::Service.path());
     let finding = out.find(
         subject,
         message,
@@ -104,26 +101,29 @@ fn named<'a>(mesh: &Mesh, case: &'a Case<'_>) -> Option<(&'a str, &'a str)> {
     };
     let (name, namespace) = mesh.domain.service_name(host).or_else(short)?;
     mesh.objects
-        .get("Namespace", "", namespace)
+        .get(Kind::Namespace, "", namespace)
         .map(|_| (name, namespace))
 }
 
 /// An object that is for the name: a workload that is called so, or what routes its requests.
 fn leftover<'m>(mesh: &'m Mesh, full: &str, missing: &ObjectRef) -> Option<&'m Object> {
-    let mut kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
+    let mut kinds = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet].into_iter();
     let workload = kinds.find_map(|kind| mesh.objects.get(kind, &missing.namespace, &missing.name));
     let rule = || {
-        mesh.objects.of_kind("DestinationRule").iter().find(|rule| {
-            let host = rule
-                .spec_at(["host"])
-                .and_then(meshladder_text::tree::Node::str)
-                .unwrap_or_default();
-            mesh.domain.fqdn(host, &rule.id.namespace) == full
-        })
+        mesh.objects
+            .of_kind(Kind::DestinationRule)
+            .iter()
+            .find(|rule| {
+                let host = rule
+                    .spec_at(["host"])
+                    .and_then(meshladder_text::tree::Node::str)
+                    .unwrap_or_default();
+                mesh.domain.fqdn(host, &rule.id.namespace) == full
+            })
     };
     let routes = || {
         mesh.objects
-            .of_kind("VirtualService")
+            .of_kind(Kind::VirtualService)
             .iter()
             .find(|vs| hosts(vs, &mesh.domain).any(|(_, host)| host == full))
     };

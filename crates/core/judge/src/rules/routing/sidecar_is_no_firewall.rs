@@ -3,9 +3,11 @@
 use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::config::is_registry_only;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0616",
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Info,
     claim: "a Sidecar that leaves hosts out also refuses calls to them",
-    needs: &["k8s/sidecars.networking.istio.io.json"],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::of(&[Kind::Sidecar]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &[],
     docs: include_str!("sidecar_is_no_firewall.md"),
     check: Check::Either(check),
@@ -24,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let own = case.map(|case| sidecar(mesh, case).and_then(|client| mesh.scope(client).sidecar));
-    for object in mesh.objects.of_kind("Sidecar") {
+    for object in mesh.objects.of_kind(Kind::Sidecar) {
         if own.is_some_and(|own| own.is_none_or(|own| own.id != object.id)) {
             continue;
         }
@@ -57,7 +59,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             if passed.is_some() {
                 finding.severity(Severity::Warning);
             }
-            let patch = "{\"spec\":{\"outboundTrafficPolicy\":{\"mode\":\"REGISTRY_ONLY\"}}}";
+            let path = ["spec", "outboundTrafficPolicy", "mode"];
+            let patch = Value::nested(path, "REGISTRY_ONLY");
             finding.fix(Fix::merge(&object.id, patch));
         }
     }

@@ -2,6 +2,8 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::selector::has_labels;
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every Sidecar is the one that some proxy goes by",
-    needs: &["k8s/sidecars.networking.istio.io.json", "k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Sidecar, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("sidecar_not_used.md"),
     check: Check::Mesh(check),
@@ -24,10 +26,15 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
     let namespaced = |sidecar: &&Object| *sidecar.id.namespace != *mesh.config.root_namespace;
-    for sidecar in mesh.objects.of_kind("Sidecar").iter().filter(namespaced) {
+    for sidecar in mesh
+        .objects
+        .of_kind(Kind::Sidecar)
+        .iter()
+        .filter(namespaced)
+    {
         let proxies = mesh
             .objects
-            .in_namespace("Pod", &sidecar.id.namespace)
+            .in_namespace(Kind::Pod, &sidecar.id.namespace)
             .filter(|pod| {
                 !is_router(pod)
                     && mesh

@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
 use super::effect::sidecar;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::services::{number, ports};
 use meshladder_mesh::{Mesh, Object};
@@ -15,12 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every egress listener of a Sidecar with a port has a Service on that port",
-    needs: &[
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::of(&[Kind::Sidecar, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &["ML0612", "ML0614", "ML0615", "ML07", "ML10"],
     docs: include_str!("sidecar_port_without_service.md"),
     check: Check::Either(check),
@@ -29,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let client = case.and_then(|case| sidecar(mesh, case));
-    for object in mesh.objects.of_kind("Sidecar") {
+    for object in mesh.objects.of_kind(Kind::Sidecar) {
         let own = client.and_then(|client| mesh.scope(client).sidecar);
         if case.is_some() && own.is_none_or(|own| own.id != object.id) {
             continue;
@@ -95,8 +93,8 @@ fn find(
     if case.is_some_and(|case| case.seen.is_some_and(|seen| !seen.is_success())) {
         finding.severity(Severity::Error);
     }
-    let remove = format!("[{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}\"}}]");
-    finding.fix(Fix::json_patch(&object.id, remove));
+    let remove = vec![Op::remove(format!("/spec/egress/{place}"))];
+    finding.fix(Fix::patch(&object.id, remove));
     finding.fix(Fix::advice("or import the Services that have the port"));
 }
 
@@ -149,13 +147,10 @@ fn find_none(object: &Object, case: &Case<'_>, out: &mut Sink) {
         .hits
         .extend(case.client.map(meshladder_mesh::PodFacts::reference));
     finding.severity(Severity::Error);
-    let ports: Vec<String> = (0..object.spec_list("egress").len())
-        .map(|place| format!("{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}/port\"}}"))
+    let ports: Vec<Op> = (0..object.spec_list("egress").len())
+        .map(|place| Op::remove(format!("/spec/egress/{place}/port")))
         .collect();
-    finding.fix(Fix::json_patch(
-        &object.id,
-        format!("[{}]", ports.join(",")),
-    ));
+    finding.fix(Fix::patch(&object.id, ports));
     finding.fix(Fix::advice(format!(
         "or add a listener for port {called} that imports the host"
     )));
@@ -199,6 +194,6 @@ fn is_served(
     // What is in no registry passes a listener no worse than without it.
     let unknown = wanted.is_some_and(|wanted| mesh.registered(wanted).next().is_none());
     unknown
-        || mesh.objects.of_kind("Service").iter().any(service)
-        || mesh.objects.of_kind("ServiceEntry").iter().any(entry)
+        || mesh.objects.of_kind(Kind::Service).iter().any(service)
+        || mesh.objects.of_kind(Kind::ServiceEntry).iter().any(entry)
 }

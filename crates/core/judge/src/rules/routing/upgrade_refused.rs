@@ -2,7 +2,8 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "the proxies allow the upgrade that the request asks for",
-    needs: &[],
-    uses: &["k8s/services.json"],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[Kind::Service]),
     explains: &[],
     docs: include_str!("upgrade_refused.md"),
     check: Check::Request(check),

@@ -1,10 +1,11 @@
 //! See the page beside this file.
 
 use super::effect;
-use crate::finding::{Fix, Rung, Severity};
+use crate::finding::{Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0604",
@@ -13,10 +14,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every host of a VirtualService that looks like a Service's name is one",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("virtual_service_host_unknown.md"),
@@ -24,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    out.examined += facts.mesh.objects.of_kind("VirtualService").len();
+    out.examined += facts.mesh.objects.of_kind(Kind::VirtualService).len();
     for lost in effect::lost_at(facts, case, StepKind::HostKnown) {
         let service = &lost.service.id;
         let written = lost.host.str().unwrap_or_default();
@@ -48,12 +46,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             .spec_strings("hosts")
             .position(|host| host == written)
             .unwrap_or_default();
-        finding.fix(Fix::json_patch(
+        finding.fix(Fix::patch(
             service,
-            format!(
-                "[{{\"op\":\"replace\",\"path\":\"/spec/hosts/{place}\",\"value\":{}}}]",
-                escape(&meant)
-            ),
+            [Op::replace(format!("/spec/hosts/{place}"), meant)],
         ));
     }
 }

@@ -1,10 +1,15 @@
 //! See the page beside this file.
 
-use super::{effect, json};
+use super::effect;
 use crate::finding::{Finding, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
 use meshladder_mesh::{Object, ObjectRef};
+use meshladder_text::tree::{Node, Value};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0605",
@@ -13,18 +18,22 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "no two VirtualServices want the same host for the same sidecars",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("virtual_service_loses_its_host.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    out.examined += facts.mesh.objects.of_kind("VirtualService").len();
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    out.examined += facts.mesh.objects.of_kind(Kind::VirtualService).len();
     for lost in effect::lost_at(facts, case, StepKind::NotShadowed) {
         let Some(step) = lost.at() else { continue };
         let Some((winner, _)) = step
@@ -61,11 +70,10 @@ fn offer(finding: &mut Finding, winner: &Object, loser: &Object, service: &Objec
     let both = loser
         .spec_list("http")
         .iter()
-        .chain(winner.spec_list("http"))
-        .map(json::text);
+        .chain(winner.spec_list("http"));
     finding.fix(Fix::merge(
         &winner.id,
-        format!("{{\"spec\":{{\"http\":{}}}}}", json::list(both)),
+        Value::nested(["spec", "http"], Value::list(both)),
     ));
     finding.fix(Fix::delete(&winner.id));
     finding.fix(Fix::advice(format!(
@@ -82,7 +90,7 @@ fn repeats(winner: &Object, loser: &Object) -> bool {
             object
                 .spec_list(kind)
                 .iter()
-                .map(json::text)
+                .map(Node::to_json)
                 .collect::<Vec<_>>()
         };
         texts(winner).starts_with(&texts(loser))

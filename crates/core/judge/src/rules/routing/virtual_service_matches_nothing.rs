@@ -3,6 +3,8 @@
 use super::effect;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::selector::has_labels;
@@ -20,10 +22,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every VirtualService is valid and has a route that a request can match",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("virtual_service_matches_nothing.md"),
@@ -34,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
 type Dead<'m> = (&'m Node, String);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         out.examined();
         if let Some((node, why)) = invalid(service) {
             let message = format!(
@@ -237,7 +236,8 @@ fn caller<'m>(mesh: &Mesh, block: &'m Node) -> Option<Dead<'m>> {
     {
         let pods = mesh
             .objects
-            .of("Pod", "")
+            .of_kind(Kind::Pod)
+            .iter()
             .filter(|pod| has_labels(labels, pod.labels()));
         if pods.count() == 0 {
             return Some((
@@ -302,7 +302,7 @@ fn declared(mesh: &Mesh, service: &Object) -> Option<Vec<(u16, Protocol)>> {
     for (_, host) in hosts(service, &mesh.domain) {
         let before = found.len();
         for owner in mesh.registered(&host) {
-            if owner.id.kind == "Service" {
+            if owner.id.is(Kind::Service) {
                 found.extend(ports(owner).map(|port| (port.number, port.protocol)));
             } else {
                 let of_entry = |port: &Node| {

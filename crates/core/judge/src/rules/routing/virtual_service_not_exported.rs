@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use super::effect;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::export::export_node;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::traffic::{StepKind, binds_mesh, hosts};
 use meshladder_mesh::{Object, PodFacts};
-use meshladder_text::json::escape;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0602",
@@ -19,10 +21,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every VirtualService is exported to the namespaces whose calls it should route",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service]),
     uses: effect::USES,
     explains: &["ML0612"],
     docs: include_str!("virtual_service_not_exported.md"),
@@ -30,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    out.examined += facts.mesh.objects.of_kind("VirtualService").len();
+    out.examined += facts.mesh.objects.of_kind(Kind::VirtualService).len();
     for lost in effect::lost_at(facts, case, StepKind::Exported) {
         let service = &lost.service.id;
         let why = lost.at().map_or("", |step| &step.why);
@@ -50,15 +49,14 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             let to = lost
                 .service
                 .spec_strings("exportTo")
-                .filter(|to| *to != "~")
-                .map(escape);
-            let to: Vec<_> = to.chain([escape(&client.namespace)]).collect();
-            finding.fix(Fix::merge(
-                service,
-                format!("{{\"spec\":{{\"exportTo\":[{}]}}}}", to.join(",")),
-            ));
+                .filter(|to| *to != "~");
+            let to: Vec<_> = to.chain([client.namespace.as_str()]).collect();
+            finding.fix(Fix::merge(service, Value::nested(["spec", "exportTo"], to)));
         }
-        finding.fix(Fix::merge(service, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
+        finding.fix(Fix::merge(
+            service,
+            Value::nested(["spec", "exportTo"], ["*"]),
+        ));
     }
     if case.is_none() {
         kept_close(facts, out);
@@ -68,7 +66,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 
 /// One that names Gateways whose pods all stand where it is not exported to.
 fn kept_from_gateways(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let Some(node) = export_node(service) else {
             continue;
         };
@@ -105,7 +103,10 @@ fn kept_from_gateways(facts: &Facts<'_>, out: &mut Sink) {
             Evidence::of(service, node, "who gets it"),
         );
         finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
-        finding.fix(Fix::merge(&service.id, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
+        finding.fix(Fix::merge(
+            &service.id,
+            Value::nested(["spec", "exportTo"], ["*"]),
+        ));
     }
 }
 
@@ -115,7 +116,7 @@ fn kept_close(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts
         .mesh
         .objects
-        .of_kind("VirtualService")
+        .of_kind(Kind::VirtualService)
         .iter()
         .filter(|service| binds_mesh(service))
     {
@@ -129,7 +130,7 @@ fn kept_close(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         };
         let is_sidecar = |pod: &PodFacts| {
-            let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+            let stored = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
             pod.has_proxy && pod.running && stored.is_some_and(|stored| !is_router(stored))
         };
         let proxies = facts.mesh.pods.iter().filter(|pod| is_sidecar(pod));
@@ -162,6 +163,9 @@ fn kept_close(facts: &Facts<'_>, out: &mut Sink) {
         finding
             .severity(Severity::Info)
             .when_asked(Severity::Warning);
-        finding.fix(Fix::merge(&service.id, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
+        finding.fix(Fix::merge(
+            &service.id,
+            Value::nested(["spec", "exportTo"], ["*"]),
+        ));
     }
 }

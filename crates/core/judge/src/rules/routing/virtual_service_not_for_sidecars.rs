@@ -3,8 +3,10 @@
 use super::effect;
 use crate::finding::{Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
-use meshladder_text::json::escape;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0601",
@@ -13,10 +15,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every VirtualService for a Service of the mesh acts for the sidecars that call it",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("virtual_service_not_for_sidecars.md"),
@@ -24,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    out.examined += facts.mesh.objects.of_kind("VirtualService").len();
+    out.examined += facts.mesh.objects.of_kind(Kind::VirtualService).len();
     for lost in effect::lost_at(facts, case, StepKind::GatewayBound) {
         let full = facts.mesh.domain.fqdn(
             lost.host.str().unwrap_or_default(),
@@ -41,13 +40,13 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         );
         let finding = out.find(service.clone(), message, lost.proof());
         lost.tell(finding);
-        let gateways = lost.service.spec_strings("gateways").map(escape);
-        let gateways: Vec<_> = std::iter::once(escape("mesh")).chain(gateways).collect();
+        let mut gateways = vec!["mesh"];
+        gateways.extend(lost.service.spec_strings("gateways"));
         finding.fix(Fix::merge(
             service,
-            format!("{{\"spec\":{{\"gateways\":[{}]}}}}", gateways.join(",")),
+            Value::nested(["spec", "gateways"], gateways),
         ));
-        if let Some(pod) = lost.hits.iter().find(|hit| hit.kind == "Pod") {
+        if let Some(pod) = lost.hits.iter().find(|hit| hit.is(Kind::Pod)) {
             finding.fix(Fix::look(format!(
                 "meshladder pc route {}.{}",
                 pod.name, pod.namespace

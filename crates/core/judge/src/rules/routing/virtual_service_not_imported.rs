@@ -1,10 +1,11 @@
 //! See the page beside this file.
 
 use super::effect;
-use crate::finding::{Fix, Rung, Severity};
+use crate::finding::{Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0603",
@@ -13,11 +14,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every Sidecar imports the VirtualServices for the hosts that its proxies call",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service, Kind::Sidecar]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("virtual_service_not_imported.md"),
@@ -25,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    out.examined += facts.mesh.objects.of_kind("Sidecar").len();
+    out.examined += facts.mesh.objects.of_kind(Kind::Sidecar).len();
     for lost in effect::lost_at(facts, case, StepKind::Imported) {
         let Some((sidecar, _)) = lost.at().and_then(|step| step.by) else {
             continue;
@@ -47,10 +44,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             .iter()
             .position(|listener| listener.get("port").is_none())
         {
-            let entry = escape(&format!("{}/*", service.namespace));
-            finding.fix(Fix::json_patch(
+            let entry = format!("{}/*", service.namespace);
+            finding.fix(Fix::patch(
                 &sidecar.id,
-                format!("[{{\"op\":\"add\",\"path\":\"/spec/egress/{place}/hosts/-\",\"value\":{entry}}}]"),
+                [Op::add(format!("/spec/egress/{place}/hosts/-"), entry)],
             ));
         }
     }

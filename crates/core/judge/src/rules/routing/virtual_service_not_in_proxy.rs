@@ -8,7 +8,9 @@ use super::in_sync::in_sync;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::Section;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::services::{Protocol, ports};
@@ -23,12 +25,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every proxy has a route of each VirtualService that is for it",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[
+        Kind::VirtualService,
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+    ]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("virtual_service_not_in_proxy.md"),
@@ -47,7 +49,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     else {
         return;
     };
-    let Some(pod) = mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+    let Some(pod) = mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return;
     };
     let scope = mesh.scope(pod);
@@ -57,7 +59,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         Vec::new()
     };
     let there = named_in(routes.text());
-    for service in mesh.objects.of_kind("VirtualService") {
+    for service in mesh.objects.of_kind(Kind::VirtualService) {
         if there.contains(&(service.id.namespace.as_str(), service.id.name.as_str())) {
             out.examined();
             continue;
@@ -176,7 +178,7 @@ fn expected<'m>(mesh: &'m Mesh, service: &'m Object, scope: Scope<'m>) -> Option
         let known = || {
             mesh.registry(scope, full)
                 .first()
-                .is_some_and(|owner| owner.id.kind == "Service")
+                .is_some_and(|owner| owner.id.is(Kind::Service))
         };
         let wins = || {
             let used = mesh.virtual_services(scope, full);

@@ -5,6 +5,8 @@ use super::effect;
 use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::host::{covers, overlaps};
 use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::services::{is_ready, ports};
@@ -20,10 +22,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "no VirtualService leads calls away from Services that it does not name",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service]),
     uses: effect::USES,
     explains: &["ML0622", "ML10"],
     docs: include_str!("wildcard_takes_calls.md"),
@@ -40,14 +39,15 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         of_request(mesh, case, out);
         return;
     }
-    for service in mesh.objects.of_kind("VirtualService") {
+    for service in mesh.objects.of_kind(Kind::VirtualService) {
         // That `*` is for gateways only has a rule of its own.
         for (host, full) in hosts(service, &facts.mesh.domain).filter(|(_, full)| full != "*") {
             out.examined();
             let is_foreign = |called: &&Object| called.id.namespace != service.id.namespace;
             let called: Vec<&Object> = if is_wide(mesh, &full) {
                 mesh.objects
-                    .of("Service", "")
+                    .of_kind(Kind::Service)
+                    .iter()
                     .filter(|called| covers(&full, &host_of(mesh, called)))
                     .collect()
             } else {

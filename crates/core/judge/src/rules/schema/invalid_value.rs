@@ -3,6 +3,7 @@
 use super::told::{KINDS_READ, tell};
 use crate::finding::{Rung, Severity};
 use crate::rules::{Check, Rule};
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::schema::Flaw;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every value is one that its field can have",
-    needs: &[],
+    needs: Inputs::NONE,
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("invalid_value.md"),

@@ -2,36 +2,38 @@
 
 use crate::finding::{Evidence, Fix, Spot};
 use crate::rules::{Facts, Sink};
-use meshladder_mesh::schema::{Fault, Flaw, KINDS};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
+use meshladder_mesh::schema::{Flaw, SCHEMAS, SchemaFault};
 
 /// The kinds that are looked at, where a bundle keeps them.
-pub(super) const KINDS_READ: &[&str] = &[
-    "k8s/authorizationpolicies.security.istio.io.json",
-    "k8s/backendtlspolicies.gateway.networking.k8s.io.json",
-    "k8s/destinationrules.networking.istio.io.json",
-    "k8s/envoyfilters.networking.istio.io.json",
-    "k8s/gatewayclasses.gateway.networking.k8s.io.json",
-    "k8s/gateways.networking.istio.io.json",
-    "k8s/grpcroutes.gateway.networking.k8s.io.json",
-    "k8s/httproutes.gateway.networking.k8s.io.json",
-    "k8s/listenersets.gateway.networking.k8s.io.json",
-    "k8s/peerauthentications.security.istio.io.json",
-    "k8s/proxyconfigs.networking.istio.io.json",
-    "k8s/referencegrants.gateway.networking.k8s.io.json",
-    "k8s/requestauthentications.security.istio.io.json",
-    "k8s/serviceentries.networking.istio.io.json",
-    "k8s/services.json",
-    "k8s/sidecars.networking.istio.io.json",
-    "k8s/tcproutes.gateway.networking.k8s.io.json",
-    "k8s/telemetries.telemetry.istio.io.json",
-    "k8s/tlsroutes.gateway.networking.k8s.io.json",
-    "k8s/trafficextensions.extensions.istio.io.json",
-    "k8s/udproutes.gateway.networking.k8s.io.json",
-    "k8s/virtualservices.networking.istio.io.json",
-    "k8s/wasmplugins.extensions.istio.io.json",
-    "k8s/workloadentries.networking.istio.io.json",
-    "k8s/workloadgroups.networking.istio.io.json",
-];
+pub(super) const KINDS_READ: Inputs = Inputs::of(&[
+    Kind::AuthorizationPolicy,
+    Kind::BackendTlsPolicy,
+    Kind::DestinationRule,
+    Kind::EnvoyFilter,
+    Kind::GatewayClass,
+    Kind::Gateway,
+    Kind::GrpcRoute,
+    Kind::HttpRoute,
+    Kind::ListenerSet,
+    Kind::PeerAuthentication,
+    Kind::ProxyConfig,
+    Kind::ReferenceGrant,
+    Kind::RequestAuthentication,
+    Kind::ServiceEntry,
+    Kind::Service,
+    Kind::Sidecar,
+    Kind::TcpRoute,
+    Kind::Telemetry,
+    Kind::TlsRoute,
+    Kind::TrafficExtension,
+    Kind::UdpRoute,
+    Kind::VirtualService,
+    Kind::WasmPlugin,
+    Kind::WorkloadEntry,
+    Kind::WorkloadGroup,
+]);
 
 /// Tells every fault of a sort, with what repairs it, or with the advice.
 pub(super) fn tell(facts: &Facts<'_>, flaw: Flaw, advice: &str, out: &mut Sink) {
@@ -42,14 +44,14 @@ pub(super) fn tell(facts: &Facts<'_>, flaw: Flaw, advice: &str, out: &mut Sink) 
 pub(super) fn tell_those(
     facts: &Facts<'_>,
     flaw: Flaw,
-    bears: impl Fn(&Fault) -> bool,
+    bears: impl Fn(&SchemaFault) -> bool,
     advice: &str,
     out: &mut Sink,
 ) {
     let objects = &facts.mesh.objects;
-    out.examined += KINDS
+    out.examined += SCHEMAS
         .iter()
-        .map(|kind| objects.of(kind.kind, kind.group).count())
+        .map(|schema| objects.of_kind(schema.kind).len())
         .sum::<usize>();
     for fault in facts
         .faults()
@@ -72,7 +74,7 @@ pub(super) fn tell_those(
             shows: what.clone(),
         };
         let fix = match &fault.patch {
-            Some(patch) => Fix::json_patch(object, patch.clone()),
+            Some(patch) => Fix::patch(object, patch.clone()),
             None => Fix::advice(advice),
         };
         out.find(object.clone(), message, proof).fix(fix);

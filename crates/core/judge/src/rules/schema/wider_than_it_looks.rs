@@ -3,7 +3,9 @@
 use super::told::{KINDS_READ, tell_those};
 use crate::finding::{Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::schema::{Fault, Flaw};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
+use meshladder_mesh::schema::{Flaw, SchemaFault};
 use meshladder_mesh::{Mesh, Object, policies, services};
 use meshladder_text::tree::{Member, Node};
 
@@ -14,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "an object reaches no further than it seems",
-    needs: &[],
+    needs: Inputs::NONE,
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("wider_than_it_looks.md"),
@@ -34,16 +36,17 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Whether a policy's rule meets ports of HTTP alone, as far as the Services beside it tell: then
 /// it is as wide as it looks.
-fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
+fn meets_only_http(mesh: &Mesh, fault: &SchemaFault) -> bool {
     let policy = match mesh.objects.find(&fault.object) {
         Some(policy) if fault.place.starts_with("spec.rules") => policy,
         _ => return false,
     };
     let is_root = policy.id.namespace == *mesh.config.root_namespace;
     let services = if is_root {
-        mesh.objects.of_kind("Service").iter()
+        mesh.objects.of_kind(Kind::Service).iter()
     } else {
-        mesh.objects.in_namespace("Service", &policy.id.namespace)
+        mesh.objects
+            .in_namespace(Kind::Service, &policy.id.namespace)
     };
     let wanted = policies::selector(policy.spec());
     let mut services = services.peekable();

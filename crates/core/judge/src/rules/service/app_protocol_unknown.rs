@@ -2,8 +2,9 @@
 
 use super::named::is_own;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::{Protocol, ports};
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "appProtocol is a protocol that Istio knows where it stands before a name that says one",
-    needs: &[SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("app_protocol_unknown.md"),
     check: Check::Object(check),
@@ -24,7 +25,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts
         .mesh
         .objects
-        .of("Service", "")
+        .of_kind(Kind::Service)
+        .iter()
         .filter(|service| !is_own(service))
     {
         for port in ports(service) {

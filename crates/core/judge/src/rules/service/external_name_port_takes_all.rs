@@ -2,8 +2,9 @@
 
 use super::named::{is_own, says_protocol};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -14,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "the ports of an ExternalName Service say a protocol that carries a host",
-    needs: &[SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("external_name_port_takes_all.md"),
     check: Check::Object(check),
@@ -24,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let is_external =
         |service: &Object| service.spec_at(["type"]).and_then(Node::str) == Some("ExternalName");
-    let services = facts.mesh.objects.of("Service", "");
+    let services = facts.mesh.objects.of_kind(Kind::Service).iter();
     for service in services.filter(|service| is_external(service) && !is_own(service)) {
         for port in service.spec_list("ports") {
             out.examined();

@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::SIDECARS;
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2505",
@@ -11,15 +12,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "no Sidecar names an egress proxy, which is no longer read",
-    needs: &[SIDECARS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Sidecar]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("egress_proxy_deprecated.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for sidecar in facts.mesh.objects.of_kind("Sidecar") {
+    for sidecar in facts.mesh.objects.of_kind(Kind::Sidecar) {
         out.examined();
         let Some(proxy) = sidecar.spec_at(["outboundTrafficPolicy", "egressProxy"]) else {
             continue;
@@ -34,9 +35,6 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             message,
             Evidence::of(sidecar, proxy, "what is ignored"),
         )
-        .fix(Fix::json_patch(
-            &sidecar.id,
-            format!(r#"[{{"op":"remove","path":"{path}"}}]"#),
-        ));
+        .fix(Fix::patch(&sidecar.id, [Op::remove(path)]));
     }
 }

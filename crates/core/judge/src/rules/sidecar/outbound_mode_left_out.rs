@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::SIDECARS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,15 +13,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "every outboundTrafficPolicy names its mode",
-    needs: &[SIDECARS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Sidecar]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("outbound_mode_left_out.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for sidecar in facts.mesh.objects.of_kind("Sidecar") {
+    for sidecar in facts.mesh.objects.of_kind(Kind::Sidecar) {
         out.examined();
         let policy = sidecar
             .spec_at(["outboundTrafficPolicy"])
@@ -39,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         )
         .fix(Fix::merge(
             &sidecar.id,
-            r#"{"spec":{"outboundTrafficPolicy":{"mode":"REGISTRY_ONLY"}}}"#,
+            Value::nested(["spec", "outboundTrafficPolicy", "mode"], "REGISTRY_ONLY"),
         ));
     }
 }

@@ -2,8 +2,9 @@
 
 use super::selection::{labels, pods};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{PODS, SIDECARS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2551",
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "a Sidecar of the root namespace that is for all pods has no selector",
-    needs: &[SIDECARS, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Sidecar, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("root_sidecar_with_selector.md"),
     check: Check::Object(check),
@@ -23,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for sidecar in facts
         .mesh
         .objects
-        .in_namespace("Sidecar", &facts.mesh.config.root_namespace)
+        .in_namespace(Kind::Sidecar, &facts.mesh.config.root_namespace)
     {
         out.examined();
         let Some(labels) = labels(sidecar).filter(|_| pods(facts.mesh, sidecar).next().is_none())

@@ -1,5 +1,6 @@
 //! Which pods a Sidecar is for.
 
+use meshladder_capture::Kind;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
@@ -25,7 +26,7 @@ pub(super) fn is_ambient(pod: &Object) -> bool {
 /// Whether the pods of a namespace are ambient: injection, where it is asked for too, wins.
 pub(super) fn is_ambient_namespace(mesh: &Mesh, name: &str) -> bool {
     mesh.objects
-        .get("Namespace", "", name)
+        .get(Kind::Namespace, "", name)
         .is_some_and(|namespace| {
             namespace.label("istio.io/dataplane-mode") == Some("ambient")
                 && namespace.label("istio-injection") != Some("enabled")

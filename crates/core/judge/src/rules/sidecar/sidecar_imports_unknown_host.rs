@@ -1,9 +1,10 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES};
 use crate::rules::held::{holds, holds_in};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Mesh, Object};
 
 pub(super) static RULE: Rule = Rule {
@@ -13,15 +14,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every host that a Sidecar imports by its full name is known",
-    needs: &[SIDECARS, SERVICES],
-    uses: &[SERVICE_ENTRIES, VIRTUAL_SERVICES],
+    needs: Inputs::of(&[Kind::Sidecar, Kind::Service]),
+    uses: Inputs::of(&[Kind::ServiceEntry, Kind::VirtualService]),
     explains: &[],
     docs: include_str!("sidecar_imports_unknown_host.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for sidecar in facts.mesh.objects.of_kind("Sidecar") {
+    for sidecar in facts.mesh.objects.of_kind(Kind::Sidecar) {
         let listeners = sidecar.spec_list("egress").iter();
         for node in listeners.flat_map(|listener| listener.items_at("hosts")) {
             out.examined();
@@ -65,8 +66,8 @@ fn can_tell(facts: &Facts<'_>, from: &str, host: &str) -> bool {
         .service_name(host)
         .map(|(_, namespace)| namespace);
     match namespace.or(Some(from).filter(|from| *from != "*" && !host.contains('.'))) {
-        Some(namespace) => holds_in(facts, SERVICES, "Service", namespace),
-        None => holds(facts, SERVICE_ENTRIES, "ServiceEntry"),
+        Some(namespace) => holds_in(facts, Kind::Service, namespace),
+        None => holds(facts, Kind::ServiceEntry),
     }
 }
 

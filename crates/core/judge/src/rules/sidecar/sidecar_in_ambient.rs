@@ -2,8 +2,9 @@
 
 use super::selection::{is_ambient, is_ambient_namespace, labels, pods};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{NAMESPACES, PODS, SIDECARS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2504",
@@ -12,16 +13,16 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "no Sidecar is for ambient pods",
-    needs: &[SIDECARS],
-    uses: &[NAMESPACES, PODS],
+    needs: Inputs::of(&[Kind::Sidecar]),
+    uses: Inputs::of(&[Kind::Namespace, Kind::Pod]),
     explains: &[],
     docs: include_str!("sidecar_in_ambient.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let has_ambient = facts.mesh.objects.of_kind("Pod").iter().any(is_ambient);
-    for sidecar in facts.mesh.objects.of_kind("Sidecar") {
+    let has_ambient = facts.mesh.objects.of_kind(Kind::Pod).iter().any(is_ambient);
+    for sidecar in facts.mesh.objects.of_kind(Kind::Sidecar) {
         out.examined();
         let why = match labels(sidecar) {
             Some(_) => pods(facts.mesh, sidecar)

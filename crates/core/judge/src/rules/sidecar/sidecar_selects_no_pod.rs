@@ -2,8 +2,9 @@
 
 use super::selection::{labels, pods};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{PODS, SIDECARS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2501",
@@ -12,15 +13,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Sidecar with a selector selects a pod",
-    needs: &[SIDECARS, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Sidecar, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("sidecar_selects_no_pod.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for sidecar in facts.mesh.objects.of_kind("Sidecar") {
+    for sidecar in facts.mesh.objects.of_kind(Kind::Sidecar) {
         out.examined();
         let Some(labels) = labels(sidecar) else {
             continue;

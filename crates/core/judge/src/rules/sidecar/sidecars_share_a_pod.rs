@@ -2,9 +2,10 @@
 
 use super::selection::labels;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{PODS, SIDECARS};
 use crate::rules::workloads::{Selectors, sharing};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2502",
@@ -13,21 +14,21 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no pod is selected by two Sidecars",
-    needs: &[SIDECARS, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Sidecar, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("sidecars_share_a_pod.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let sidecars = facts.mesh.objects.of_kind("Sidecar");
+    let sidecars = facts.mesh.objects.of_kind(Kind::Sidecar);
     out.examined += sidecars.len();
     let selectors = Selectors::by(sidecars.iter(), labels);
     let pods = facts
         .mesh
         .objects
-        .of_kind("Pod")
+        .of_kind(Kind::Pod)
         .iter()
         .map(|pod| (pod, pod.labels()));
     for (sidecar, other, pod) in sharing(&selectors, pods) {

@@ -2,8 +2,9 @@
 
 use super::selection::{is_ambient_namespace, labels};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{NAMESPACES, SIDECARS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2503",
@@ -12,15 +13,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "a namespace has one Sidecar without a selector",
-    needs: &[SIDECARS],
-    uses: &[NAMESPACES],
+    needs: Inputs::of(&[Kind::Sidecar]),
+    uses: Inputs::of(&[Kind::Namespace]),
     explains: &[],
     docs: include_str!("two_default_sidecars.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let sidecars = facts.mesh.objects.of_kind("Sidecar");
+    let sidecars = facts.mesh.objects.of_kind(Kind::Sidecar);
     for of_namespace in sidecars.chunk_by(|a, b| a.id.namespace == b.id.namespace) {
         let defaults: Vec<_> = of_namespace
             .iter()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::envoy::name::{ClusterName, istio_config};
 use meshladder_capture::snapshot::DocId;
@@ -122,7 +123,7 @@ fn compare<'m>(facts: &Facts<'m>, routes: &[Route], doc: &DocId) -> Vec<Drift<'m
             facts
                 .mesh
                 .objects
-                .get("VirtualService", &first.namespace, &first.service)
+                .get(Kind::VirtualService, &first.namespace, &first.service)
         else {
             continue;
         };

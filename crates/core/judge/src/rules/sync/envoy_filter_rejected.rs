@@ -3,6 +3,8 @@
 use super::rejection::{self, Blame};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0404",
@@ -11,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Sync,
     severity: Severity::Error,
     claim: "no EnvoyFilter makes a proxy refuse its configuration",
-    needs: &["k8s/pods.json"],
+    needs: Inputs::of(&[Kind::Pod]),
     uses: super::rejection::USES,
     explains: &["ML0313", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10"],
     docs: include_str!("envoy_filter_rejected.md"),

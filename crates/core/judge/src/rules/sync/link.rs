@@ -4,7 +4,8 @@ use crate::finding::Evidence;
 use crate::fleet::{Stream, Summary, Watch};
 use crate::rules::enrolment::is_leaving;
 use crate::rules::{Case, Facts};
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::Kind;
+use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_mesh::services::is_ready;
 use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::time::Time;
@@ -75,7 +76,10 @@ fn everybody_answered(facts: &Facts<'_>) -> bool {
 }
 
 fn link<'f>(facts: &Facts<'f>, pod: &'f PodFacts, everybody_answered: bool) -> Option<Link<'f>> {
-    let object = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)?;
+    let object = facts
+        .mesh
+        .objects
+        .get(Kind::Pod, &pod.namespace, &pod.name)?;
     if is_leaving(object) || !is_envoy(object) {
         return None;
     }
@@ -170,7 +174,7 @@ fn unacknowledged(stream: &Stream, now: Option<Time>) -> impl Iterator<Item = Un
     let stale = stream
         .types
         .iter()
-        .filter(|(_, watch)| watch.sync == Sync::Stale);
+        .filter(|(_, watch)| watch.sync == SyncStatus::Stale);
     stale.map(move |(kind, watch)| {
         let seconds = now
             .zip(Time::parse(&watch.sent_time))

@@ -3,6 +3,8 @@
 use super::link::{self, Link};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::network_policy::Passage;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,18 +14,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Sync,
     severity: Severity::Error,
     claim: "no NetworkPolicy keeps a disconnected proxy from DNS",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/networkpolicies.networking.k8s.io.json",
-    ],
-    uses: &[
-        "istiod/",
-        "proxies/",
-        "logs/",
-        "k8s/namespaces.json",
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::NetworkPolicy]),
+    uses: Inputs::of(&[Kind::Namespace, Kind::Service, Kind::EndpointSlice]).and(&[
+        Part::Istiod,
+        Part::Proxies,
+        Part::Logs,
+    ]),
     explains: &[
         "ML0312", "ML0313", "ML0403", "ML0409", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10",
     ],
@@ -70,7 +66,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         );
         finding.evidence.extend(link.cut());
         finding.hits(link.pod.reference());
-        finding.fix(Fix::merge(policy, opening.merge.to_json()));
+        finding.fix(Fix::merge(policy, (&opening.merge).into()));
         finding.fix(Fix::delete(policy));
     }
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use super::drift::{self, Drift};
 use super::link::{self, Link};
-use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::network_policy::{Blocked, Passage, XDS};
 use meshladder_mesh::services::is_ready;
@@ -18,19 +20,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Sync,
     severity: Severity::Error,
     claim: "no NetworkPolicy keeps a proxy from istiod",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/networkpolicies.networking.k8s.io.json",
-    ],
-    uses: &[
-        "istiod/",
-        "proxies/",
-        "logs/",
-        "k8s/namespaces.json",
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "k8s/virtualservices.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::NetworkPolicy]),
+    uses: Inputs::of(&[
+        Kind::Namespace,
+        Kind::Service,
+        Kind::EndpointSlice,
+        Kind::VirtualService,
+    ])
+    .and(&[Part::Istiod, Part::Proxies, Part::Logs]),
     explains: &[
         "ML0312", "ML0313", "ML0403", "ML0409", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10",
     ],
@@ -72,7 +69,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 
 /// The ends that refuse, when no istiod can be reached.
 pub(super) fn blocked<'f>(facts: &Facts<'f>, link: &Link<'f>) -> Option<Vec<Blocked<'f>>> {
-    if facts.mesh.objects.of_kind("NetworkPolicy").is_empty() {
+    if facts.mesh.objects.of_kind(Kind::NetworkPolicy).is_empty() {
         return None;
     }
     let mut reaches = facts.mesh.reach_istiod(link.object, XDS).into_iter();
@@ -92,15 +89,13 @@ pub(super) fn undecided(facts: &Facts<'_>, link: &Link<'_>) -> Option<String> {
             None
         }
     };
-    facts
-        .unread("k8s/networkpolicies.networking.k8s.io.json")
-        .or_else(|| {
-            let has_policies = !facts.mesh.objects.of_kind("NetworkPolicy").is_empty();
-            let reaches = has_policies.then(|| facts.mesh.reach_istiod(link.object, XDS));
-            reaches?
-                .into_iter()
-                .find_map(|reach| unknown(reach.passage))
-        })
+    facts.unread(Kind::NetworkPolicy).or_else(|| {
+        let has_policies = !facts.mesh.objects.of_kind(Kind::NetworkPolicy).is_empty();
+        let reaches = has_policies.then(|| facts.mesh.reach_istiod(link.object, XDS));
+        reaches?
+            .into_iter()
+            .find_map(|reach| unknown(reach.passage))
+    })
 }
 
 fn state(facts: &Facts<'_>, link: &Link<'_>) -> State {
@@ -298,13 +293,10 @@ pub(in crate::rules) fn repairs(finding: &mut Finding, blocked: &[Blocked<'_>]) 
     let opening = &blocked[0].opening;
     let (policy, field) = (&opening.policy.id, opening.direction.field());
     let open = if opening.policy.spec_list(field).is_empty() {
-        Fix::merge(policy, opening.merge.to_json())
+        Fix::merge(policy, (&opening.merge).into())
     } else {
-        let add = format!(
-            r#"[{{"op":"add","path":"/spec/{field}/-","value":{}}}]"#,
-            opening.rule.to_json()
-        );
-        Fix::json_patch(policy, add)
+        let add = Op::add(format!("/spec/{field}/-"), &opening.rule);
+        Fix::patch(policy, [add])
     };
     for fix in [open, Fix::delete(policy)] {
         let also = blocked

@@ -6,9 +6,11 @@ use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::authority;
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
-use meshladder_text::json::escape;
+use meshladder_text::tree::Value;
 
 /// Why, as far as it can be told: no istiod of its revision, an expired certificate, or what its
 /// own log says.
@@ -19,17 +21,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Sync,
     severity: Severity::Error,
     claim: "every proxy is connected to istiod",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "istiod/",
-        "proxies/",
-        "logs/",
-        "k8s/networkpolicies.networking.k8s.io.json",
-        "k8s/namespaces.json",
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::NetworkPolicy,
+        Kind::Namespace,
+        Kind::Service,
+        Kind::EndpointSlice,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Istiod, Part::Proxies, Part::Logs]),
     explains: &[
         "ML0312", "ML0313", "ML0409", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10",
     ],
@@ -125,11 +125,11 @@ fn tell(
             own.node,
             "the roots that only this namespace has",
         ));
-        let pem = escape(other.node.str().unwrap_or_default());
+        let pem = other.node.str().unwrap_or_default();
         finding.fix(
             Fix::merge(
                 &own.object.id,
-                format!(r#"{{"data":{{"root-cert.pem":{pem}}}}}"#),
+                Value::nested(["data", "root-cert.pem"], pem),
             )
             .unchecked("the proxy's own state is still the old one"),
         );

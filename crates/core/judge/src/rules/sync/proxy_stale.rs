@@ -4,7 +4,9 @@ use super::link::{self, Link};
 use super::network_policy_blocks_istiod::{blocked, undecided};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::Kind;
+use meshladder_capture::istiod::syncz::SyncStatus;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0409",
@@ -13,15 +15,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Sync,
     severity: Severity::Warning,
     claim: "every proxy acknowledged what istiod sent it",
-    needs: &["k8s/pods.json", "istiod/"],
-    uses: &[
-        "proxies/",
-        "logs/",
-        "k8s/networkpolicies.networking.k8s.io.json",
-        "k8s/namespaces.json",
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Istiod]),
+    uses: Inputs::of(&[
+        Kind::NetworkPolicy,
+        Kind::Namespace,
+        Kind::Service,
+        Kind::EndpointSlice,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &["ML05", "ML06", "ML07", "ML08", "ML09", "ML10"],
     docs: include_str!("proxy_stale.md"),
     check: Check::Mesh(check),
@@ -79,7 +80,7 @@ fn harmless(facts: &Facts<'_>, link: &Link<'_>, out: &mut Sink) {
         let open = stream
             .types
             .iter()
-            .filter(|(_, watch)| watch.sync == Sync::NotSent);
+            .filter(|(_, watch)| watch.sync == SyncStatus::NotSent);
         open.map(move |(kind, _)| (stream, kind.as_str()))
     });
     for (stream, kind) in stale.chain(not_sent) {

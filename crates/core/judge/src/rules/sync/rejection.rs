@@ -4,25 +4,26 @@ use std::cmp::Reverse;
 
 use crate::finding::{Evidence, Finding};
 use crate::rules::Facts;
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::istiod::syncz::SyncStatus;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::{Object, PodFacts, gateways};
 use meshladder_text::tree::Node;
 
 /// What the rules built on this look at when it is there.
-pub(super) const USES: &[&str] = &[
-    "istiod/",
-    "proxies/",
-    "k8s/envoyfilters.networking.istio.io.json",
-    "k8s/services.json",
-    "k8s/gateways.networking.istio.io.json",
-    "k8s/serviceentries.networking.istio.io.json",
-    "k8s/destinationrules.networking.istio.io.json",
-    "k8s/sidecars.networking.istio.io.json",
-];
+pub(super) const USES: Inputs = Inputs::of(&[
+    Kind::EnvoyFilter,
+    Kind::Service,
+    Kind::Gateway,
+    Kind::ServiceEntry,
+    Kind::DestinationRule,
+    Kind::Sidecar,
+])
+.and(&[Part::Istiod, Part::Proxies]);
 
 /// One refusal, by all proxies that refuse for the same reason.
 pub(super) struct Rejection<'f> {
@@ -86,7 +87,7 @@ fn of_pod(facts: &Facts<'_>, pod: &PodFacts) -> Vec<(String, String, Evidence)> 
         let refused = stream
             .types
             .iter()
-            .filter(|(_, watch)| watch.sync == Sync::Error);
+            .filter(|(_, watch)| watch.sync == SyncStatus::Error);
         refused.map(move |(kind, watch)| {
             let proof = Evidence::offset(
                 &stream.doc,
@@ -135,7 +136,7 @@ impl<'f> Rejection<'f> {
         let Some(pod) = self
             .pods
             .first()
-            .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name))
+            .and_then(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name))
         else {
             return Blame::Unknown;
         };
@@ -174,7 +175,7 @@ impl<'f> Rejection<'f> {
         facts: &Facts<'f>,
         pod: &'f Object,
     ) -> Option<(&'f Object, &'f Node, u8)> {
-        let filters = facts.mesh.policies("EnvoyFilter", &Workload::of(pod));
+        let filters = facts.mesh.policies(Kind::EnvoyFilter, &Workload::of(pod));
         let patches = filters.iter().flat_map(|filter| {
             filter
                 .spec_list("configPatches")
@@ -261,7 +262,7 @@ impl<'f> Rejection<'f> {
 
     /// The Service of type ExternalName that routes are made for.
     fn external_name(&self, facts: &Facts<'f>) -> Option<&'f Object> {
-        let external = facts.mesh.objects.of("Service", "");
+        let external = facts.mesh.objects.of_kind(Kind::Service).iter();
         let external =
             external.filter(|s| s.spec_at(["type"]).and_then(Node::str) == Some("ExternalName"));
         external.max_by_key(|service| {
@@ -373,7 +374,7 @@ fn duplicate<'f>(facts: &Facts<'f>, pod: &'f Object) -> Option<(&'f Object, &'f 
             .map(|server| (server.gateway, server.node, server_claims(server.node)))
             .collect()
     } else {
-        let entries = facts.mesh.objects.of_kind("ServiceEntry").iter();
+        let entries = facts.mesh.objects.of_kind(Kind::ServiceEntry).iter();
         let seen = entries.filter(|entry| facts.mesh.is_exported_to(entry, &pod.id.namespace));
         seen.filter_map(|entry| Some((entry, entry.spec_at(["ports"])?, entry_claims(entry))))
             .collect()

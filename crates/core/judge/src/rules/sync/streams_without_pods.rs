@@ -2,6 +2,8 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -11,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Sync,
     severity: Severity::Info,
     claim: "every stream that istiod tells of belongs to a pod",
-    needs: &["k8s/pods.json", "istiod/"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Istiod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("streams_without_pods.md"),
     check: Check::Mesh(check),
@@ -33,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             "{} still has a stream of {}/{}, a pod that is gone",
             stream.istiod, stream.namespace, stream.pod
         );
-        let subject = ObjectRef::new("Pod", &stream.namespace, &stream.pod);
+        let subject = ObjectRef::of(Kind::Pod, &stream.namespace, &stream.pod);
         let proof = Evidence::offset(&stream.doc, stream.at, "the stream");
         out.find(subject, message, proof).fix(Fix::advice(
             "istiod drops it when the connection times out; a proxy outside Kubernetes is listed so for ever",

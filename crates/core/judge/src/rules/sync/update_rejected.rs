@@ -3,6 +3,8 @@
 use super::rejection::{self, Blame};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0408",
@@ -11,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Sync,
     severity: Severity::Error,
     claim: "every proxy accepts what istiod sends",
-    needs: &["k8s/pods.json"],
+    needs: Inputs::of(&[Kind::Pod]),
     uses: super::rejection::USES,
     explains: &["ML0313", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10"],
     docs: include_str!("update_rejected.md"),
@@ -41,9 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         finding.confidence(Confidence::Likely);
         rejection.finish(finding);
         if is_unknown {
-            finding
-                .unsettled
-                .extend(facts.unread("k8s/envoyfilters.networking.istio.io.json"));
+            finding.unsettled.extend(facts.unread(Kind::EnvoyFilter));
         }
         finding.fix(Fix::look(format!(
             "meshladder pc all {} -n {}",

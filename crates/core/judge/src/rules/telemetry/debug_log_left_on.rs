@@ -3,6 +3,8 @@
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Telemetry,
     severity: Severity::Warning,
     claim: "no proxy logs at debug or trace",
-    needs: &["proxies/"],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::NONE.and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &[],
     docs: include_str!("debug_log_left_on.md"),
     check: Check::Proxy(check),
@@ -43,9 +45,9 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         n => format!("{n} of its {} loggers", loggers().count()),
     };
     let message = format!("the proxy of {namespace}/{pod} logs at {level}: {which}");
-    let reference = ObjectRef::new("Pod", namespace, pod);
+    let reference = ObjectRef::of(Kind::Pod, namespace, pod);
     let proof = Evidence::line(&logging.id, at + 1, format!("{name} logs at {level}"));
-    let stored = facts.mesh.objects.get("Pod", namespace, pod);
+    let stored = facts.mesh.objects.get(Kind::Pod, namespace, pod);
     let asked_for = stored.and_then(|stored| {
         let keys = [
             "sidecar.istio.io/logLevel",

@@ -2,6 +2,8 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -11,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Telemetry,
     severity: Severity::Warning,
     claim: "istiod does not log at debug",
-    needs: &["k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("istiod_debug_log.md"),
     check: Check::Mesh(check),
@@ -25,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .iter()
         .filter(|pod| pod.labels.get("app").is_some_and(|app| app == "istiod"))
     {
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
         out.examined();

@@ -4,7 +4,9 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_capture::envoy::dump::{Section, State};
+use meshladder_capture::Kind;
+use meshladder_capture::envoy::dump::{ResourceState, Section};
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::json::Raw;
@@ -17,12 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Telemetry,
     severity: Severity::Info,
     claim: "proxies log requests, with response flags",
-    needs: &["proxies/"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/telemetries.telemetry.istio.io.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::NONE.and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Telemetry, Kind::ConfigMap]),
     explains: &[],
     docs: include_str!("no_access_log.md"),
     check: Check::Proxy(check),
@@ -34,7 +32,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     };
     let active = dump
         .of(Section::Listeners)
-        .filter(|listener| listener.state == State::Active);
+        .filter(|listener| listener.state == ResourceState::Active);
     let managers: Vec<_> = active
         .filter_map(|listener| Some((&*listener.name, listener.raw?)))
         .filter(|(_, raw)| raw.text().contains("HttpConnectionManager"))
@@ -58,7 +56,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         (true, false, _) => "logs requests without response flags, which tell why one failed",
         (false, _, _) => "does not log requests",
     };
-    let reference = ObjectRef::new("Pod", namespace, pod);
+    let reference = ObjectRef::of(Kind::Pod, namespace, pod);
     let proof = Evidence::offset(&doc.id, first.offset(), "a listener that takes requests");
     let stored = facts.mesh.objects.find(&reference);
     let finding = match stored.and_then(|stored| silenced_by(facts, stored)) {
@@ -91,7 +89,7 @@ fn silenced_by<'f>(
     pod: &Object,
 ) -> Option<(&'f Object, &'f Node, &'static str)> {
     let is_off = |logging: &&Node| met::is_true(logging.get("disabled"));
-    let telemetries = facts.mesh.policies("Telemetry", &Workload::of(pod));
+    let telemetries = facts.mesh.policies(Kind::Telemetry, &Workload::of(pod));
     let off = telemetries.iter().find_map(|telemetry| {
         let logging = telemetry.spec_list("accessLogging").iter().find(is_off)?;
         Some((*telemetry, logging, "turns the access log off"))

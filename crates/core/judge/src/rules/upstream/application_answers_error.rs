@@ -3,6 +3,8 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Side, Told};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, PodFacts};
 
 pub(super) static RULE: Rule = Rule {
@@ -12,12 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the application answers without an error",
-    needs: &["logs/", "k8s/pods.json"],
-    uses: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/services.json",
-        "proxies/",
-    ],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::ServiceEntry, Kind::Service]).and(&[Part::Proxies]),
     explains: &["ML1014"],
     docs: include_str!("application_answers_error.md"),
     check: Check::Request(check),

@@ -4,6 +4,8 @@ use super::keep_alive_race;
 use crate::finding::{Fix, Rung, Severity};
 use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1002",
@@ -12,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the application answers what it has read",
-    needs: &["logs/", "k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("application_closes_connection.md"),
     check: Check::Request(check),

@@ -1,14 +1,13 @@
 //! See the page beside this file.
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::access_log::{self, Line};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::{self, AccessLine};
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, PodFacts};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -18,14 +17,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the application listens where its proxy connects",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "logs/",
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Logs]),
     explains: &[],
     docs: include_str!("application_not_listening.md"),
     check: Check::Either(check),
@@ -60,8 +59,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     }
 }
 
-fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) {
+    let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return;
     };
     let port = port_of(line);
@@ -102,12 +101,7 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
             node,
             "it is told to listen on the loopback address only",
         ));
-        let patch = met::put(
-            workload,
-            "replace",
-            &workload.path_of(node),
-            &escape(&bound),
-        );
+        let patch = Fix::patch(&workload.id, [Op::replace(workload.path_of(node), &bound)]);
         finding.fix(patch.unchecked("what the application makes of it, no object tells"));
     }
     finding.fix(Fix::advice(
@@ -143,7 +137,7 @@ fn misled(
     sidecar: &Object,
     node: &Node,
     port: Option<u16>,
-    line: &Line,
+    line: &AccessLine,
     out: &mut Sink,
 ) {
     let port = port.unwrap_or_default();
@@ -159,11 +153,12 @@ fn misled(
         Evidence::of(sidecar, node, "where it leads"),
     );
     finding.see(witness::line_shows(line)).hits(pod.reference());
-    finding.fix(met::put(
-        sidecar,
-        "replace",
-        &sidecar.path_of(node),
-        &escape(&format!("0.0.0.0:{port}")),
+    finding.fix(Fix::patch(
+        &sidecar.id,
+        [Op::replace(
+            sidecar.path_of(node),
+            format!("0.0.0.0:{port}"),
+        )],
     ));
 }
 
@@ -175,7 +170,7 @@ fn is_refused(text: &str) -> bool {
 }
 
 /// `inbound|8080||`
-fn port_of(line: &Line) -> Option<u16> {
+fn port_of(line: &AccessLine) -> Option<u16> {
     line.cluster.split('|').nth(1)?.parse().ok()
 }
 

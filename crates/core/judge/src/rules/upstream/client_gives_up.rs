@@ -3,7 +3,8 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Warning,
     claim: "the caller waits for the answer",
-    needs: &[],
-    uses: &["logs/", "k8s/pods.json"],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
     explains: &[],
     docs: include_str!("client_gives_up.md"),
     check: Check::Request(check),

@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::route_timeout::milliseconds;
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1019",
@@ -12,18 +14,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "a DestinationRule gives connections the time that they need",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("connect_timeout_too_short.md"),
     check: Check::Request(check),
@@ -63,8 +61,5 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .hits
         .extend(witness::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
     let path = rule.path_of(node);
-    finding.fix(Fix::json_patch(
-        &rule.id,
-        format!(r#"[{{"op":"replace","path":"{path}","value":"10s"}}]"#),
-    ));
+    finding.fix(Fix::patch(&rule.id, [Op::replace(path, "10s")]));
 }

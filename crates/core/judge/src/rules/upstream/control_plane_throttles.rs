@@ -2,6 +2,8 @@
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{ObjectRef, PodFacts};
 
 pub(super) static RULE: Rule = Rule {
@@ -11,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Sync,
     severity: Severity::Warning,
     claim: "istiod takes the connections of all its proxies",
-    needs: &["logs/", "k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("control_plane_throttles.md"),
     check: Check::Mesh(check),
@@ -45,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .iter()
             .find(|pod| pod.labels.get("app").is_some_and(|app| app == "istiod"));
         let subject = istiod.map_or_else(
-            || ObjectRef::new("Deployment", "istio-system", "istiod"),
+            || ObjectRef::of(Kind::Deployment, "istio-system", "istiod"),
             PodFacts::workload,
         );
         let message = format!(
@@ -55,7 +57,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let proof = Evidence::line(doc, *line, "istiod's request rate limit was hit");
         let finding = out.find(subject, message, proof);
         finding
-            .hits(ObjectRef::new("Pod", &id.namespace, &id.pod))
+            .hits(ObjectRef::of(Kind::Pod, &id.namespace, &id.pod))
             .confidence(Confidence::Likely);
         finding.fix(Fix::advice(
             "raise PILOT_MAX_REQUESTS_PER_SECOND, give istiod more CPU or replicas",

@@ -2,6 +2,8 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1018",
@@ -10,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "no filter that an EnvoyFilter adds answers in the application's place",
-    needs: &["k8s/pods.json", "k8s/envoyfilters.networking.istio.io.json"],
-    uses: &["proxies/", "logs/"],
+    needs: Inputs::of(&[Kind::Pod, Kind::EnvoyFilter]),
+    uses: Inputs::NONE.and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("filter_answers.md"),
     check: Check::Request(check),

@@ -3,6 +3,8 @@
 use crate::finding::{Fix, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Info,
     claim: "a failed request does not have status 200",
-    needs: &["logs/"],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::NONE.and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &[],
     docs: include_str!("grpc_hides_failure.md"),
     check: Check::Request(check),
@@ -32,7 +34,7 @@ fn check(_: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     );
     let subject = case.service.map_or_else(
         || ObjectRef::new("Request", "", ""),
-        |service| ObjectRef::new("Service", &service.namespace, &service.name),
+        |service| ObjectRef::of(Kind::Service, &service.namespace, &service.name),
     );
     let finding = out.find(subject, message, witness::line_shows(line));
     finding.fix(Fix::advice(

@@ -2,8 +2,9 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log;
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "the caller speaks HTTP/1.1 or later",
-    needs: &[],
-    uses: &["logs/", "proxies/", "k8s/pods.json"],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[Kind::Pod]).and(&[Part::Logs, Part::Proxies]),
     explains: &[],
     docs: include_str!("http_1_0.md"),
     check: Check::Request(check),

@@ -1,10 +1,12 @@
 //! See the page beside this file.
 
 use super::route_timeout::milliseconds;
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_capture::access_log::Line;
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::AccessLine;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -14,18 +16,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "a DestinationRule lets TCP connections be idle as long as their clients are",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/pods.json",
-        "logs/",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::of(&[
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Proxies]),
     explains: &[],
     docs: include_str!("idle_connection_closed.md"),
     check: Check::Request(check),
@@ -67,14 +65,11 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .hits
         .extend(witness::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
     let path = rule.path_of(node);
-    finding.fix(Fix::json_patch(
-        &rule.id,
-        format!(r#"[{{"op":"remove","path":"{path}"}}]"#),
-    ));
+    finding.fix(Fix::patch(&rule.id, [Op::remove(path)]));
 }
 
 /// Give or take half a second, in which the client did something.
-fn lasted(line: &Line, ms: u64) -> bool {
+fn lasted(line: &AccessLine, ms: u64) -> bool {
     ms > 0
         && line
             .duration

@@ -3,6 +3,8 @@
 use super::application_closes_connection::closed;
 use crate::finding::{Confidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Warning,
     claim: "the proxy closes idle connections before the application does",
-    needs: &["logs/", "k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("keep_alive_race.md"),
     check: Check::Request(check),
@@ -38,8 +40,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         "let the application keep idle connections longer than its proxy does (an hour by default)",
     ));
     if let Some(service) = case.service {
-        let id = ObjectRef::new(
-            "DestinationRule",
+        let id = ObjectRef::of(
+            Kind::DestinationRule,
             &service.namespace,
             &format!("{}-idle", service.name),
         );

@@ -1,6 +1,8 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 
@@ -11,12 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "no proxy on the way limits how many requests pass",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "k8s/envoyfilters.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[Kind::EnvoyFilter]).and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("local_rate_limit.md"),
     check: Check::Request(check),

@@ -4,6 +4,8 @@ use super::application_answers_error::upstream_of;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Warning,
     claim: "a pod that is being deleted answers until nobody calls it any more",
-    needs: &["logs/", "k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("pod_goes_away.md"),
     check: Check::Request(check),
@@ -29,7 +31,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let Some(pod) = upstream_of(facts, &told) else {
             continue;
         };
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
         let Some(deleted) = stored.node.at(["metadata", "deletionTimestamp"]) else {

@@ -1,7 +1,9 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -11,17 +13,9 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the connection pool of the caller's proxy has room for the requests",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Pod]),
+    uses: Inputs::of(&[Kind::Service, Kind::ServiceEntry, Kind::Sidecar])
+        .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("pool_overflow.md"),
     check: Check::Request(check),
@@ -75,9 +69,6 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     }
     finding.hits(caller.reference());
     let at = rule.path_of(pool);
-    finding.fix(Fix::json_patch(
-        &rule.id,
-        format!(r#"[{{"op":"remove","path":"{at}"}}]"#),
-    ));
+    finding.fix(Fix::patch(&rule.id, [Op::remove(at)]));
     finding.fix(Fix::advice("or raise the limits to what the callers need"));
 }

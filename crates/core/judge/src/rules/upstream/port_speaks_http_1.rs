@@ -1,11 +1,12 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -15,15 +16,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the application speaks the HTTP that its port is declared to have",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("port_speaks_http_1.md"),
     check: Check::Request(check),
@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         return;
     };
     let how = port.app_protocol.unwrap_or(port.name);
-    let (message, patch) = match port.protocol {
+    let (message, op) = match port.protocol {
         Protocol::Http2 | Protocol::Grpc => (
             format!(
                 "port {} of {} is declared {how}, so proxies speak HTTP/2 to the application, which does not answer in HTTP/2",
@@ -68,7 +68,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     for pod in &case.servers {
         finding.hits(pod.reference());
     }
-    let fix = Fix::json_patch(&service.id, patch);
+    let fix = Fix::patch(&service.id, [op]);
     finding.fix(if is_grpc(case) {
         fix.unchecked("the logs are of before the change")
     } else {
@@ -114,12 +114,9 @@ fn upgraded(case: &Case<'_>, object: &Object, node: &Node, told: Told<'_>, out: 
     for pod in &case.servers {
         finding.hits(pod.reference());
     }
-    if object.id.kind == "DestinationRule" {
+    if object.id.is(Kind::DestinationRule) {
         let path = object.path_of(node);
-        finding.fix(Fix::json_patch(
-            &object.id,
-            format!(r#"[{{"op":"remove","path":"{path}"}}]"#),
-        ));
+        finding.fix(Fix::patch(&object.id, [Op::remove(path)]));
     }
     finding.fix(Fix::advice(
         "keep the upgrade for Services whose applications speak HTTP/2",
@@ -127,10 +124,10 @@ fn upgraded(case: &Case<'_>, object: &Object, node: &Node, told: Told<'_>, out: 
 }
 
 /// Declares the port otherwise.
-fn patch(service: &Object, port: &ServicePort<'_>, protocol: &str) -> String {
+fn patch(service: &Object, port: &ServicePort<'_>, protocol: &str) -> Op {
     let at = service.path_of(port.node);
     if port.app_protocol.is_some() {
-        return format!(r#"[{{"op":"replace","path":"{at}/appProtocol","value":"{protocol}"}}]"#);
+        return Op::replace(format!("{at}/appProtocol"), protocol);
     }
     let rest = port
         .name
@@ -141,13 +138,10 @@ fn patch(service: &Object, port: &ServicePort<'_>, protocol: &str) -> String {
     if ports(service).any(|other| other.name == name) {
         name = format!("{protocol}-{}", port.number);
     }
-    let op = if port.name.is_empty() {
-        "add"
+    let at = format!("{at}/name");
+    if port.name.is_empty() {
+        Op::add(at, name)
     } else {
-        "replace"
-    };
-    format!(
-        r#"[{{"op":"{op}","path":"{at}/name","value":{}}}]"#,
-        escape(&name)
-    )
+        Op::replace(at, name)
+    }
 }

@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "what is not HTTP goes to a port that is not declared HTTP",
-    needs: &["k8s/services.json"],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &[],
     docs: include_str!("raw_bytes_on_http_port.md"),
     check: Check::Request(check),
@@ -54,8 +56,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     } else {
         "tcp".to_owned()
     };
-    finding.fix(Fix::json_patch(
+    finding.fix(Fix::patch(
         &service.id,
-        format!(r#"[{{"op":"replace","path":"{at}/{key}","value":"{value}"}}]"#),
+        [Op::replace(format!("{at}/{key}"), value)],
     ));
 }

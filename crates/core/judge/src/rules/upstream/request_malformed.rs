@@ -2,6 +2,8 @@
 
 use crate::finding::{Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -11,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the request is one that proxies can read",
-    needs: &["logs/"],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::NONE.and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &[],
     docs: include_str!("request_malformed.md"),
     check: Check::Request(check),

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
-use meshladder_capture::access_log::Line;
+use meshladder_capture::Kind;
+use meshladder_capture::access_log::AccessLine;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
@@ -16,13 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Warning,
     claim: "a request that must not run twice is not retried",
-    needs: &["logs/", "k8s/virtualservices.networking.istio.io.json"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService]).and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Service, Kind::Sidecar]).and(&[Part::Proxies]),
     explains: &[],
     docs: include_str!("request_repeated.md"),
     check: Check::Request(check),
@@ -65,9 +62,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     }
     if let Some((service, node)) = retries {
         let at = service.path_of(node);
-        finding.fix(Fix::json_patch(
+        finding.fix(Fix::patch(
             &subject,
-            format!(r#"[{{"op":"add","path":"{at}/attempts","value":0}}]"#),
+            [Op::add(format!("{at}/attempts"), 0_u16)],
         ));
     }
     finding.fix(Fix::advice(
@@ -76,8 +73,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 }
 
 /// The lines of one request id that came several times.
-fn repeated(lines: &[Line]) -> Option<Vec<&Line>> {
-    let mut by_id: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
+fn repeated(lines: &[AccessLine]) -> Option<Vec<&AccessLine>> {
+    let mut by_id: BTreeMap<&str, Vec<&AccessLine>> = BTreeMap::new();
     for line in lines.iter().filter(|line| !line.request_id.is_empty()) {
         by_id.entry(&line.request_id).or_default().push(line);
     }
@@ -94,6 +91,6 @@ fn retries(service: &Object) -> Option<&Node> {
 fn service_of(case: &Case<'_>) -> ObjectRef {
     case.service.map_or_else(
         || ObjectRef::new("Request", "", ""),
-        |service| ObjectRef::new("Service", &service.namespace, &service.name),
+        |service| ObjectRef::of(Kind::Service, &service.namespace, &service.name),
     )
 }

@@ -4,6 +4,8 @@ use super::application_answers_error::answer;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1015",
@@ -12,13 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "one of the attempts that a retry policy makes succeeds",
-    needs: &["logs/", "k8s/pods.json"],
-    uses: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-    ],
+    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::VirtualService, Kind::Service, Kind::Sidecar]).and(&[Part::Proxies]),
     explains: &["ML1014"],
     docs: include_str!("retries_exhausted.md"),
     check: Check::Request(check),

@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
@@ -14,17 +16,9 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the route waits as long as the work takes",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Pod]),
+    uses: Inputs::of(&[Kind::Service, Kind::ServiceEntry, Kind::Sidecar])
+        .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("route_timeout.md"),
     check: Check::Request(check),
@@ -75,10 +69,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     }
     let at = service.path_of(node);
     let longer = format!("{}s", (ms * 10).div_ceil(1000).max(10));
-    finding.fix(Fix::json_patch(
-        &service.id,
-        format!(r#"[{{"op":"replace","path":"{at}","value":"{longer}"}}]"#),
-    ));
+    finding.fix(Fix::patch(&service.id, [Op::replace(at, longer)]));
     finding.fix(Fix::advice("or make the application answer sooner"));
 }
 

@@ -2,9 +2,10 @@
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom, witness};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::{ObjectRef, PodFacts};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1017",
@@ -13,13 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Info,
     claim: "what was seen is what the proxies' configuration leads to",
-    needs: &["proxies/"],
-    uses: &[
-        "logs/",
-        "k8s/pods.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::NONE.and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry, Kind::Service]).and(&[Part::Logs]),
     explains: &[],
     docs: include_str!("seen_not_predicted.md"),
     check: Check::Request(check),
@@ -36,10 +32,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             .branches
             .iter()
             .map(|branch| &branch.end)
-            .filter(|end| end.kind != Kind::Undecided)
+            .filter(|end| end.kind != EndKind::Undecided)
     };
     let predicted = ends()
-        .any(|end| end.code == seen.code || (seen.is_success() && end.kind == Kind::Forwarded));
+        .any(|end| end.code == seen.code || (seen.is_success() && end.kind == EndKind::Forwarded));
     if predicted || ends().next().is_none() || is_logged(facts, case) {
         return;
     }
@@ -73,7 +69,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     ));
     // With a forwarded request only the application or what lies between is left, and that only
     // logs tell.
-    if !seen.is_success() && ends().any(|end| end.kind == Kind::Forwarded) {
+    if !seen.is_success() && ends().any(|end| end.kind == EndKind::Forwarded) {
         out.unknown(log_wanted(case, seen));
     }
 }

@@ -2,8 +2,10 @@
 
 use super::bound;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{GATEWAYS, PODS, REQUEST_AUTHENTICATIONS, VIRTUAL_SERVICES, list};
+use crate::rules::analyzed::list;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::Workload;
 use meshladder_text::tree::{Member, Node};
@@ -15,15 +17,20 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "a gateway that routes by claims of a token checks tokens",
-    needs: &[VIRTUAL_SERVICES, GATEWAYS, PODS, REQUEST_AUTHENTICATIONS],
-    uses: &[],
+    needs: Inputs::of(&[
+        Kind::VirtualService,
+        Kind::Gateway,
+        Kind::Pod,
+        Kind::RequestAuthentication,
+    ]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("claim_without_authentication.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let Some(claim) = claim(service) else {
             continue;
         };
@@ -36,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             let is_bare = |pod: &&&Object| {
                 facts
                     .mesh
-                    .policies("RequestAuthentication", &Workload::of(pod))
+                    .policies(Kind::RequestAuthentication, &Workload::of(pod))
                     .is_empty()
             };
             let Some(pod) = pods.iter().find(is_bare) else {

@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::VIRTUAL_SERVICES;
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
@@ -13,15 +14,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "no VirtualService says how many requests to delay in a deprecated field",
-    needs: &[VIRTUAL_SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("delay_percent_deprecated.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         out.examined();
         let delays = service
             .spec_list("http")
@@ -57,13 +58,11 @@ fn moved(service: &Object, old: &[(&Node, &Node)]) -> Fix {
     let mut operations = Vec::new();
     for (delay, percent) in old {
         let path = service.path_of(delay);
-        operations.push(format!(r#"{{"op":"remove","path":"{path}/percent"}}"#));
+        operations.push(Op::remove(format!("{path}/percent")));
         if delay.get("percentage").is_none() {
-            let value = percent.to_json();
-            operations.push(format!(
-                r#"{{"op":"add","path":"{path}/percentage","value":{{"value":{value}}}}}"#
-            ));
+            let share = Value::object([("value", *percent)]);
+            operations.push(Op::add(format!("{path}/percentage"), share));
         }
     }
-    Fix::json_patch(&service.id, format!("[{}]", operations.join(",")))
+    Fix::patch(&service.id, operations)
 }

@@ -8,16 +8,16 @@ use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// A destination, or the entry of a route that lacks one.
-pub(super) struct Destination<'m> {
-    pub(super) node: &'m Node,
+pub(in crate::rules) struct Destination<'m> {
+    pub(in crate::rules) node: &'m Node,
     /// Its full name; empty without one.
-    pub(super) host: Cow<'m, str>,
-    pub(super) port: Option<u16>,
-    pub(super) subset: Option<&'m str>,
+    pub(in crate::rules) host: Cow<'m, str>,
+    pub(in crate::rules) port: Option<u16>,
+    pub(in crate::rules) subset: Option<&'m str>,
 }
 
 /// Every destination, mirrors too.
-pub(super) fn of<'m>(mesh: &Mesh, service: &'m Object) -> Vec<Destination<'m>> {
+pub(in crate::rules) fn of<'m>(mesh: &Mesh, service: &'m Object) -> Vec<Destination<'m>> {
     let mut found = Vec::new();
     for route in ["http", "tls", "tcp"]
         .into_iter()
@@ -45,7 +45,7 @@ pub(super) fn of<'m>(mesh: &Mesh, service: &'m Object) -> Vec<Destination<'m>> {
 }
 
 /// The ports that they have.
-pub(super) fn ports(known: &[&Object]) -> BTreeSet<u16> {
+pub(in crate::rules) fn ports(known: &[&Object]) -> BTreeSet<u16> {
     let all = known.iter().flat_map(|object| object.spec_list("ports"));
     all.filter_map(|port| number(port.get("port").or_else(|| port.get("number"))?))
         .collect()

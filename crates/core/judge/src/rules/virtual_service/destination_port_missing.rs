@@ -2,8 +2,10 @@
 
 use super::destination;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, VIRTUAL_SERVICES, known};
+use crate::rules::analyzed::known;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2003",
@@ -12,15 +14,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "a destination with several ports is named with its port",
-    needs: &[VIRTUAL_SERVICES, SERVICES, SERVICE_ENTRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("destination_port_missing.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for to in destination::of(facts.mesh, service)
             .iter()
             .filter(|to| to.port.is_none())

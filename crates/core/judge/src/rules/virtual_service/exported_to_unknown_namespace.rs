@@ -1,11 +1,10 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{
-    DESTINATION_RULES, NAMESPACES, SERVICE_ENTRIES, SERVICES, VIRTUAL_SERVICES,
-};
 use crate::rules::held::{holds, is_complete};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::export::{Export, export_node};
 
 pub(super) static RULE: Rule = Rule {
@@ -15,27 +14,27 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every namespace that something is exported to exists",
-    needs: &[NAMESPACES],
-    uses: &[
-        DESTINATION_RULES,
-        SERVICES,
-        SERVICE_ENTRIES,
-        VIRTUAL_SERVICES,
-    ],
+    needs: Inputs::of(&[Kind::Namespace]),
+    uses: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::VirtualService,
+    ]),
     explains: &[],
     docs: include_str!("exported_to_unknown_namespace.md"),
     check: Check::Object(check),
 };
 
-const EXPORTED: [&str; 4] = [
-    "VirtualService",
-    "DestinationRule",
-    "ServiceEntry",
-    "Service",
+const EXPORTED: [Kind; 4] = [
+    Kind::VirtualService,
+    Kind::DestinationRule,
+    Kind::ServiceEntry,
+    Kind::Service,
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if !holds(facts, NAMESPACES, "Namespace") {
+    if !holds(facts, Kind::Namespace) {
         return;
     }
     for object in EXPORTED
@@ -49,7 +48,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         };
         let exists = |name: &str| {
-            name == object.id.namespace || facts.mesh.objects.get("Namespace", "", name).is_some()
+            name == object.id.namespace
+                || facts.mesh.objects.get(Kind::Namespace, "", name).is_some()
         };
         for name in names.into_iter().filter(|name| !exists(name)) {
             let message = format!(
@@ -68,7 +68,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             );
             finding.fix(Fix::advice("name a namespace that exists, or `*` for all"));
             // Files hold few of the namespaces that a cluster has.
-            if !is_complete(facts, NAMESPACES) {
+            if !is_complete(facts, Kind::Namespace) {
                 finding.severity(Severity::Info);
             }
         }

@@ -1,12 +1,12 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::VIRTUAL_SERVICES;
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::gateway_name;
 use meshladder_mesh::traffic::routes;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,15 +16,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "VirtualServices name Gateways as namespace/name",
-    needs: &[VIRTUAL_SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("gateway_by_its_old_name.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for node in named(service) {
             out.examined();
             let entry = node.str().unwrap_or_default();
@@ -37,17 +37,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 "{} names Gateway {full} in the old form `{entry}`",
                 service.id
             );
-            let patch = format!(
-                r#"[{{"op":"replace","path":"{}","value":{}}}]"#,
-                service.path_of(node),
-                escape(&full)
-            );
+            let patch = [Op::replace(service.path_of(node), full)];
             out.find(
                 service.id.clone(),
                 message,
                 Evidence::of(service, node, "the old form"),
             )
-            .fix(Fix::json_patch(&service.id, patch));
+            .fix(Fix::patch(&service.id, patch));
         }
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use super::destination::{self, Destination};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::VIRTUAL_SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::traffic::hosts;
 
@@ -17,15 +18,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "what sidecars route to subsets, gateways do too",
-    needs: &[VIRTUAL_SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("gateway_route_skips_subsets.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let services = facts.mesh.objects.of_kind("VirtualService");
+    let services = facts.mesh.objects.of_kind(Kind::VirtualService);
     let is_for_gateway = |service: &&Object| {
         service
             .spec_strings("gateways")

@@ -8,24 +8,24 @@ use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
 /// A rule or a match without effect.
-pub(super) struct Idle<'m> {
+pub(in crate::rules) struct Idle<'m> {
     /// The rule or the match.
-    pub(super) node: &'m Node,
+    pub(in crate::rules) node: &'m Node,
     /// What and why, in words.
-    pub(super) why: String,
+    pub(in crate::rules) why: String,
 }
 
 /// What is without effect.
 #[derive(Default)]
-pub(super) struct Found<'m> {
+pub(in crate::rules) struct Found<'m> {
     /// Rules that no request reaches.
-    pub(super) rules: Vec<Idle<'m>>,
+    pub(in crate::rules) rules: Vec<Idle<'m>>,
     /// Matches that no request reaches.
-    pub(super) matches: Vec<Idle<'m>>,
+    pub(in crate::rules) matches: Vec<Idle<'m>>,
 }
 
 /// Looks at the HTTP, TLS and TCP rules, each kind for itself.
-pub(super) fn idle(service: &Object) -> Found<'_> {
+pub(in crate::rules) fn idle(service: &Object) -> Found<'_> {
     let mut found = Found::default();
     for kind in ["http", "tls", "tcp"] {
         let rules = service.spec_list(kind);

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::NAMESPACES;
-use crate::rules::held::AUTHORIZATION_POLICIES;
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::Template;
 use meshladder_text::tree::Node;
 
@@ -17,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "in a namespace that uses AuthorizationPolicies, every workload is covered by one",
-    needs: &[AUTHORIZATION_POLICIES, NAMESPACES],
-    uses: workloads::PATHS,
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Namespace]),
+    uses: workloads::INPUTS,
     explains: &[],
     docs: include_str!("workload_without_policy.md"),
     check: Check::Object(check),
@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let (mesh, root) = (facts.mesh, &*facts.mesh.config.root_namespace);
-    let policies = mesh.objects.of_kind("AuthorizationPolicy");
+    let policies = mesh.objects.of_kind(Kind::AuthorizationPolicy);
     let selectors = Selectors::of(policies.iter());
     let is_covered = |namespace: &str| selectors.unlabelled(namespace).is_some();
     if is_covered(root) {

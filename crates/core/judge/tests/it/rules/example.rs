@@ -5,18 +5,22 @@
 //! 503/UH"` asks about a request. Its walk is that of the dumps among the documents, or what
 //! `end="no-endpoints 503 UH no_healthy_upstream"` says, with `by=`, `cluster=`, `route=` and
 //! `proxy=` where a rule looks at them. `clusters=west` says that the documents `west/…` are
-//! another cluster's.
+//! another cluster's. `objects` asks a rule that `analyze` and `check` share as `analyze` does.
+//!
+//! Every example that fires marks where the rule's first evidence stands: with `# ^ CODE` below the
+//! line or behind it, or with `whole=DOCUMENT` where the evidence is a document as a whole.
 
 use std::collections::BTreeSet;
 
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Snapshot};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part, Snapshot};
 use meshladder_judge::finding::Spot;
 use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
 use meshladder_judge::rules::{Rule, Symptom};
-use meshladder_mesh::{Beside, Mesh, reads};
+use meshladder_mesh::{Beside, Mesh, probe};
 use meshladder_sim::request::Claims;
-use meshladder_sim::trace::{Branch, End, Hop, Kind, Trace};
+use meshladder_sim::trace::{Branch, End, EndKind, Hop, Trace};
 use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
@@ -26,7 +30,42 @@ pub(super) struct Example {
     pub(super) fires: bool,
     info: String,
     line: usize,
-    docs: Vec<(String, String)>,
+    docs: Vec<Document>,
+}
+
+/// A document of an example. In YAML a mark is a comment and stays; elsewhere the line is taken out
+/// before anyone reads it.
+#[derive(Debug)]
+struct Document {
+    path: String,
+    text: String,
+    /// Lines, counted from 1, with the code that marks each.
+    marks: Vec<(usize, String)>,
+}
+
+impl Document {
+    fn new(path: String, lines: &[&str]) -> Self {
+        let (mut text, mut marks) = (String::new(), Vec::new());
+        // The last line that is no mark itself, and the number of lines so far.
+        let (mut above, mut count) = (0, 0);
+        for line in lines {
+            let (before, code) = match line.split_once("# ^ ") {
+                Some((before, code)) => (before.trim(), Some(code.to_owned())),
+                None => (*line, None),
+            };
+            let is_only_mark = code.is_some() && before.is_empty();
+            if !is_only_mark || path.ends_with(".yaml") {
+                text += line;
+                text.push('\n');
+                count += 1;
+            }
+            if !is_only_mark {
+                above = count;
+            }
+            marks.extend(code.map(|code| (above, code)));
+        }
+        Self { path, text, marks }
+    }
 }
 
 impl Example {
@@ -56,8 +95,8 @@ impl Example {
             }
             let doc = attribute(info, "doc");
             if let (Some(example), true) = (examples.last_mut(), starts || doc.is_some()) {
-                let doc = doc.unwrap_or_else(|| "k8s/example.yaml".to_owned());
-                example.docs.push((doc, text.join("\n") + "\n"));
+                let path = doc.unwrap_or_else(|| "k8s/example.yaml".to_owned());
+                example.docs.push(Document::new(path, &text));
             }
         }
         examples
@@ -97,34 +136,46 @@ impl Example {
                 }
             }
         }
-        let marked = self.marked_line(rule.code)?;
-        let lines: Vec<_> = found
+        let places: Vec<String> = found
             .iter()
-            .filter_map(|told| told.shown.first()?.line)
+            .filter_map(|told| {
+                let evidence = told.finding.evidence.first()?;
+                let line = told.shown.first()?.line;
+                Some(place_of(evidence.doc.as_str(), line))
+            })
             .collect();
-        (!lines.contains(&marked))
-            .then(|| format!("{place}: found in lines {lines:?}, marked is {marked}"))
+        let marked = self.marked(rule.code);
+        let is_right = !self.fires || marked.iter().any(|mark| places.contains(mark));
+        (!is_right).then(|| {
+            let mark = format!("`# ^ {}`", rule.code);
+            format!("{place}: found in {places:?}, marked with {mark} is {marked:?}")
+        })
     }
 
-    /// The kinds of object that the rule reads, as paths of the bundle layout.
-    pub(super) fn kinds_read(&self, rule: &Rule) -> BTreeSet<String> {
+    /// The kinds of object that the rule reads.
+    pub(super) fn kinds_read(&self, rule: &Rule) -> BTreeSet<Kind> {
         let code = rule.code;
-        reads::of_rule(code, || drop(self.report(rule)))
+        probe::of_rule(code, || drop(self.report(rule)))
     }
 
-    /// The line above `# ^ CODE`.
-    fn marked_line(&self, code: &str) -> Option<usize> {
-        let (_, text) = self.docs.first()?;
-        let mark = text
-            .lines()
-            .position(|line| line.trim_start().starts_with(&format!("# ^ {code}")))?;
-        Some(mark)
+    /// The places that are marked with the code.
+    fn marked(&self, code: &str) -> Vec<String> {
+        let mut marked: Vec<String> = attribute(&self.info, "whole").into_iter().collect();
+        for document in &self.docs {
+            let own = document.marks.iter().filter(|(_, mark)| mark == code);
+            marked.extend(own.map(|(line, _)| place_of(&document.path, Some(*line))));
+        }
+        marked
     }
 
-    /// Rules of objects are run as `analyze` runs them on files.
+    /// Whether it is run as `analyze` runs a rule on files.
+    pub(super) fn is_of_objects(&self, rule: &Rule) -> bool {
+        !rule.is_of_traffic() || self.info.split(' ').any(|word| word == "objects")
+    }
+
     fn report(&self, rule: &Rule) -> Report {
         let snapshot = self.snapshot();
-        if rule.is_of_objects() {
+        if self.is_of_objects(rule) {
             let clusters = attribute(&self.info, "clusters");
             let clusters = clusters
                 .iter()
@@ -165,10 +216,10 @@ impl Example {
     /// What an example shows is all there is.
     fn snapshot(&self) -> Snapshot {
         let mut builder = Builder::new();
-        for (doc, text) in &self.docs {
-            builder.add(DocId::new(doc), doc.clone(), text.clone().into_bytes());
+        for Document { path, text, .. } in &self.docs {
+            builder.add(DocId::new(path), path.clone(), text.clone().into_bytes());
         }
-        builder.note(Need::Part(String::new()), Coverage::Complete);
+        builder.note(Need::Part(Part::Everything), Coverage::Complete);
         for denied in attribute(&self.info, "denied")
             .iter()
             .flat_map(|paths| paths.split(','))
@@ -233,18 +284,23 @@ impl Example {
     }
 }
 
-fn kind(word: &str) -> Kind {
-    const KINDS: [Kind; 10] = [
-        Kind::Forwarded,
-        Kind::Denied,
-        Kind::Answered,
-        Kind::NoListener,
-        Kind::NoRoute,
-        Kind::NoCluster,
-        Kind::NoEndpoints,
-        Kind::TlsMismatch,
-        Kind::Reset,
-        Kind::Undecided,
+/// `document:line`, or the document alone where the evidence is all of it.
+fn place_of(document: &str, line: Option<usize>) -> String {
+    line.map_or_else(|| document.to_owned(), |line| format!("{document}:{line}"))
+}
+
+fn kind(word: &str) -> EndKind {
+    const KINDS: [EndKind; 10] = [
+        EndKind::Forwarded,
+        EndKind::Denied,
+        EndKind::Answered,
+        EndKind::NoListener,
+        EndKind::NoRoute,
+        EndKind::NoCluster,
+        EndKind::NoEndpoints,
+        EndKind::TlsMismatch,
+        EndKind::Reset,
+        EndKind::Undecided,
     ];
     KINDS
         .into_iter()

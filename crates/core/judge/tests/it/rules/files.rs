@@ -1,6 +1,6 @@
 //! Files hold a part of a mesh: what is not among them may still be in the cluster.
 
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need};
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part};
 use meshladder_judge::finding::Severity;
 use meshladder_judge::ladder::{self, Analysis};
 use meshladder_judge::rules;
@@ -102,7 +102,7 @@ fn codes(yaml: &str) -> Vec<&'static str> {
     let mut builder = Builder::new();
     builder.add(DocId::new("k8s/team.yaml"), "team.yaml", yaml.into());
     builder.note(
-        Need::Part(String::new()),
+        Need::Part(Part::Everything),
         Coverage::Partial("only what the files hold".to_owned()),
     );
     let snapshot = builder.finish();

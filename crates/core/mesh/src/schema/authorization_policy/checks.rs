@@ -3,11 +3,11 @@
 use crate::schema::common::one_selection;
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{entries, filled, has, items, not_beside, set, text};
-use crate::schema::text::Text;
-use crate::schema::walk::Walk;
+use crate::schema::text::TextRule;
+use crate::schema::walk::SchemaWalk;
 use meshladder_text::tree::{Node, Value};
 
-pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     one_selection(spec, walk);
     let action = text(spec, "action");
     if matches!(action, "CUSTOM" | "DENY") && !has(spec, "rules") {
@@ -43,7 +43,7 @@ pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "the annotation istio.io/dry-run currently only supports action ALLOW/DENY"
-fn dry_run(action: &str, walk: &mut Walk<'_>) {
+fn dry_run(action: &str, walk: &mut SchemaWalk<'_>) {
     let object = walk.object;
     let Some(annotation) = object
         .node
@@ -77,7 +77,7 @@ fn is_bool(text: &str) -> bool {
 /// Whether a rule is one for HTTP alone in a policy that denies: "configured AuthorizationPolicy
 /// will deny all traffic to TCP ports under its scope due to the use of only HTTP attributes in a
 /// DENY rule"
-pub(super) fn rule<'n>(rule: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn rule<'n>(rule: &'n Node, walk: &mut SchemaWalk<'n>) {
     let action = walk
         .object
         .spec_at(["action"])
@@ -112,7 +112,7 @@ pub(super) fn rule<'n>(rule: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn source<'n>(source: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn source<'n>(source: &'n Node, walk: &mut SchemaWalk<'n>) {
     if is_empty(source) {
         walk.fault(Flaw::MissingField, source, "is empty");
     }
@@ -141,7 +141,7 @@ pub(super) fn source<'n>(source: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-fn is_custom(walk: &Walk<'_>) -> bool {
+fn is_custom(walk: &SchemaWalk<'_>) -> bool {
     walk.object.spec_at(["action"]).and_then(Node::str) == Some("CUSTOM")
 }
 
@@ -151,7 +151,7 @@ fn is_empty(node: &Node) -> bool {
         .all(|member| member.value.items().is_empty())
 }
 
-pub(super) fn operation<'n>(operation: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn operation<'n>(operation: &'n Node, walk: &mut SchemaWalk<'n>) {
     if is_empty(operation) {
         walk.fault(Flaw::MissingField, operation, "is empty");
     }
@@ -190,7 +190,7 @@ fn template_problem(path: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) fn condition<'n>(condition: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn condition<'n>(condition: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(key) = filled(condition, "key") else {
         return;
     };
@@ -202,15 +202,15 @@ pub(super) fn condition<'n>(condition: &'n Node, walk: &mut Walk<'n>) {
         .into_iter()
         .flat_map(|field| items(condition, field));
     let (bracketed, format) = match name {
-        "source.ip" | "remote.ip" | "destination.ip" => (false, Text::Range),
-        "destination.port" => (false, Text::PortNumber),
+        "source.ip" | "remote.ip" | "destination.ip" => (false, TextRule::Range),
+        "destination.port" => (false, TextRule::PortNumber),
         "source.namespace"
         | "source.principal"
         | "connection.sni"
         | "request.auth.principal"
         | "request.auth.audiences"
-        | "request.auth.presenter" => (false, Text::Free),
-        "source.serviceAccount" => (false, Text::Account),
+        | "request.auth.presenter" => (false, TextRule::Free),
+        "source.serviceAccount" => (false, TextRule::Account),
         _ if [
             "request.headers",
             "request.auth.claims",
@@ -219,7 +219,7 @@ pub(super) fn condition<'n>(condition: &'n Node, walk: &mut Walk<'n>) {
         .iter()
         .any(|prefix| name.starts_with(prefix)) =>
         {
-            (true, Text::Free)
+            (true, TextRule::Free)
         }
         _ => {
             walk.fault(

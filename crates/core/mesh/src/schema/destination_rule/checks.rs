@@ -9,17 +9,17 @@ use crate::schema::fields::{
     number, set, text,
 };
 use crate::schema::names::host_problem;
-use crate::schema::walk::Walk;
+use crate::schema::walk::SchemaWalk;
 use meshladder_text::tree::Node;
 
-pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     all_different(items(spec, "subsets"), |subset| subset.get("name"), walk);
     common::export_to(spec, walk);
 }
 
 /// "traffic policy must have at least one field", "tunnel and proxyProtocol must not be set
 /// together"
-pub(super) fn traffic_policy<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn traffic_policy<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if node.members().is_empty() {
         walk.fault(Flaw::MissingField, node, "is empty");
     }
@@ -27,7 +27,7 @@ pub(super) fn traffic_policy<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     failover_needs_detection(node, walk);
 }
 
-pub(super) fn port_policy<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn port_policy<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     at_least_one(
         node,
         &["outlierDetection", "connectionPool", "loadBalancer", "tls"],
@@ -37,7 +37,7 @@ pub(super) fn port_policy<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "outlier detection policy must be provided for failover"
-fn failover_needs_detection<'n>(policy: &'n Node, walk: &mut Walk<'n>) {
+fn failover_needs_detection<'n>(policy: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(locality) = policy.at(["loadBalancer", "localityLbSetting"]) else {
         return;
     };
@@ -51,7 +51,7 @@ fn failover_needs_detection<'n>(policy: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn tunnel<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn tunnel<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if let Some(protocol) =
         filled(node, "protocol").filter(|name| !matches!(name.str(), Some("CONNECT" | "POST")))
     {
@@ -75,7 +75,7 @@ pub(super) fn tunnel<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "use client protocol must not be true when H2UpgradePolicy is UPGRADE"
-pub(super) fn http_settings<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn http_settings<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let disagree = is_true(node, "useClientProtocol") && text(node, "h2UpgradePolicy") == "UPGRADE";
     if let Some(keep) = node.get("useClientProtocol").filter(|_| disagree) {
         walk.fault(
@@ -86,7 +86,7 @@ pub(super) fn http_settings<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn outlier_detection<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn outlier_detection<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if let Some(errors) = node
         .get("consecutiveErrors")
         .filter(|_| number(node, "consecutiveErrors") != Some(0.0))
@@ -110,7 +110,7 @@ pub(super) fn outlier_detection<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn client_tls<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn client_tls<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let mode = text(node, "mode");
     if !matches!(mode, "SIMPLE" | "MUTUAL") {
         return;
@@ -151,7 +151,7 @@ pub(super) fn client_tls<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn consistent_hash<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn consistent_hash<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     at_most_one(
         node,
         &[
@@ -177,7 +177,7 @@ pub(super) fn consistent_hash<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "tableSize must be a prime number for maglev"
-pub(super) fn maglev<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn maglev<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(size) = node.get("tableSize") else {
         walk.fault(Flaw::MissingField, node, "lacks tableSize");
         return;

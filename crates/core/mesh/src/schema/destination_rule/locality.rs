@@ -2,11 +2,11 @@
 
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{entries, items, not_beside, number, text};
-use crate::schema::walk::Walk;
+use crate::schema::walk::SchemaWalk;
 use meshladder_text::tree::{Node, Value};
 
 /// "can not simultaneously specify 'distribute' and 'failover'"
-pub(super) fn setting<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn setting<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if entries(node, "distribute").is_some() {
         not_beside(node, "distribute", &["failover"], walk);
     }
@@ -38,7 +38,7 @@ pub(super) fn setting<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "total locality weight != 100"
-pub(super) fn distribute<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn distribute<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(to) = node
         .get("to")
         .filter(|to| matches!(to.value, Value::Object(_)))
@@ -67,7 +67,7 @@ pub(super) fn distribute<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "locality lb failover only specify region"
-pub(super) fn failover<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn failover<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if text(node, "from") == text(node, "to") {
         walk.fault(Flaw::Misfit, node, "fails over from a region to the same");
     }
@@ -86,7 +86,7 @@ pub(super) fn failover<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "must not contain empty region/zone/subzone info", "overlap with previous specified ones"
-fn apart<'n>(localities: &[(&str, &'n Node)], walk: &mut Walk<'n>) {
+fn apart<'n>(localities: &[(&str, &'n Node)], walk: &mut SchemaWalk<'n>) {
     let mut before: Vec<&str> = Vec::new();
     for (name, node) in localities {
         let is_misplaced =

@@ -2,11 +2,11 @@
 
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{filled, first, has, set, text};
-use crate::schema::text::Text;
-use crate::schema::walk::Walk;
+use crate::schema::text::TextRule;
+use crate::schema::walk::SchemaWalk;
 use meshladder_text::tree::Node;
 
-pub(super) fn config_patch<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn config_patch<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let apply_to = text(node, "applyTo");
     if let Some(invalid) = node.get("applyTo").filter(|_| apply_to == "INVALID") {
         walk.fault(
@@ -27,7 +27,7 @@ pub(super) fn config_patch<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "missing patch value for non-remove operation"
-fn operation<'n>(patch: &'n Node, walk: &mut Walk<'n>) {
+fn operation<'n>(patch: &'n Node, walk: &mut SchemaWalk<'n>) {
     match text(patch, "operation") {
         "INVALID" => {
             let operation = patch.get("operation").unwrap_or(patch);
@@ -50,7 +50,7 @@ fn operation<'n>(patch: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "applyTo for listener class objects cannot have non listener match"
-fn fits<'n>(apply_to: &str, conditions: &'n Node, walk: &mut Walk<'n>) {
+fn fits<'n>(apply_to: &str, conditions: &'n Node, walk: &mut SchemaWalk<'n>) {
     let wanted = match apply_to {
         "LISTENER" | "FILTER_CHAIN" | "NETWORK_FILTER" | "HTTP_FILTER" | "LISTENER_FILTER" => {
             "listener"
@@ -77,7 +77,7 @@ const MANAGERS: [&str; 2] = [
 
 /// "filter match has no effect when used with …", "subfilter match can be used with applyTo
 /// HTTP_FILTER only"
-fn filter_match<'n>(apply_to: &str, filter: &'n Node, walk: &mut Walk<'n>) {
+fn filter_match<'n>(apply_to: &str, filter: &'n Node, walk: &mut SchemaWalk<'n>) {
     if matches!(apply_to, "LISTENER" | "FILTER_CHAIN") {
         walk.fault(
             Flaw::NoEffect,
@@ -113,7 +113,7 @@ fn filter_match<'n>(apply_to: &str, filter: &'n Node, walk: &mut Walk<'n>) {
     old_name(inner, walk);
 }
 
-fn old_name<'n>(filter: &'n Node, walk: &mut Walk<'n>) {
+fn old_name<'n>(filter: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(name) = filter.get("name") else {
         return;
     };
@@ -181,13 +181,13 @@ fn current_name(old: &str) -> Option<&'static str> {
 }
 
 /// "invalid regex for proxy version"
-pub(super) fn proxy_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn proxy_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(version) = filled(node, "proxyVersion") else {
         return;
     };
     if let Some((flaw, what)) = version
         .str()
-        .and_then(|pattern| Text::Regex.problem(pattern))
+        .and_then(|pattern| TextRule::Regex.problem(pattern))
     {
         walk.fault(flaw, version, what);
     }

@@ -5,13 +5,13 @@ use std::net::IpAddr;
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{all_different, filled, is_true, items, number, set, text};
 use crate::schema::names::{host_problem, is_label, is_tls, protocol};
-use crate::schema::walk::Walk;
+use crate::schema::walk::SchemaWalk;
 use crate::services::Protocol;
 use meshladder_text::tree::Node;
 
 /// "Gateway name must conform to the DNS label format (no dots)", "port names in servers must be
 /// unique"
-pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let object = walk.object;
     if let Some(name) = object
         .node
@@ -31,7 +31,7 @@ pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     );
 }
 
-pub(super) fn server<'n>(server: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn server<'n>(server: &'n Node, walk: &mut SchemaWalk<'n>) {
     for host in items(server, "hosts") {
         if let Some(what) = host.str().and_then(|name| hostname(name, true)) {
             walk.fault(
@@ -61,7 +61,7 @@ pub(super) fn server<'n>(server: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "port number must be 0 for unix domain socket"
-fn bind<'n>(server: &'n Node, walk: &mut Walk<'n>) {
+fn bind<'n>(server: &'n Node, walk: &mut SchemaWalk<'n>) {
     let bind = text(server, "bind");
     let number = server
         .get("port")
@@ -106,7 +106,7 @@ pub(in crate::schema) fn is_socket(path: &str) -> bool {
 
 /// "server must have TLS settings for HTTPS/TLS protocols", "server cannot have TLS settings for
 /// plain text HTTP ports"
-fn protocol_and_tls<'n>(server: &'n Node, protocol: Protocol, walk: &mut Walk<'n>) {
+fn protocol_and_tls<'n>(server: &'n Node, protocol: Protocol, walk: &mut SchemaWalk<'n>) {
     let shown = text(server.get("port").unwrap_or(server), "protocol");
     let Some(tls) = set(server, "tls") else {
         if is_tls(protocol) {

@@ -2,10 +2,10 @@
 
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{at_most_one, entries, filled, has, items, text};
-use crate::schema::walk::Walk;
+use crate::schema::walk::SchemaWalk;
 use meshladder_text::tree::Node;
 
-pub(super) fn settings<'n>(tls: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn settings<'n>(tls: &'n Node, walk: &mut SchemaWalk<'n>) {
     versions_and_ciphers(tls, walk);
     at_most_one(
         tls,
@@ -51,7 +51,7 @@ pub(super) fn settings<'n>(tls: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "SIMPLE TLS requires a server certificate", "MUTUAL TLS requires a client CA bundle"
-fn certificates<'n>(tls: &'n Node, mode: &str, walk: &mut Walk<'n>) {
+fn certificates<'n>(tls: &'n Node, mode: &str, walk: &mut SchemaWalk<'n>) {
     let has_name =
         filled(tls, "credentialName").is_some() || entries(tls, "credentialNames").is_some();
     if has_name {
@@ -90,7 +90,7 @@ fn certificates<'n>(tls: &'n Node, mode: &str, walk: &mut Walk<'n>) {
 }
 
 /// "TLS version below TLSV1_2 require setting compatible ciphers", "ignoring invalid cipher suites"
-fn versions_and_ciphers<'n>(tls: &'n Node, walk: &mut Walk<'n>) {
+fn versions_and_ciphers<'n>(tls: &'n Node, walk: &mut SchemaWalk<'n>) {
     let suites = items(tls, "cipherSuites");
     let is_old = matches!(text(tls, "minProtocolVersion"), "TLSV1_0" | "TLSV1_1");
     if let Some(least) = tls

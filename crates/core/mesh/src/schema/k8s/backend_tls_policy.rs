@@ -1,29 +1,29 @@
 //! BackendTLSPolicy.
 
-use super::{GROUP, NAME};
-use crate::schema::describe::Type::{Enum, List, Map, Of, Text as TextOf};
-use crate::schema::describe::{Kind, Message, STRING, checked, may, must, plain};
+use super::NAME;
+use crate::schema::describe::FieldType::{Enum, List, Map, Of, Text as TextOf};
+use crate::schema::describe::{KindSchema, MessageSchema, STRING, checked, may, must, plain};
 use crate::schema::fields::{at_least_one, at_most_one};
-use crate::schema::text::Text;
+use crate::schema::text::TextRule;
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "BackendTLSPolicy",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::BackendTlsPolicy,
     versions: &["v1", "v1alpha3"],
     only: false,
     spec: &SPEC,
 };
 
-static SPEC: Message = plain(
+static SPEC: MessageSchema = plain(
     "BackendTLSPolicy",
     &[
-        may("options", Map(Text::Free, &STRING)),
+        may("options", Map(TextRule::Free, &STRING)),
         must("targetRefs", List(&Of(&TARGET), 1, 16)),
         must("validation", Of(&VALIDATION)),
     ],
 );
 
-static TARGET: Message = plain(
+static TARGET: MessageSchema = plain(
     "LocalPolicyTargetReferenceWithSectionName",
     &[
         must("group", STRING),
@@ -34,11 +34,11 @@ static TARGET: Message = plain(
 );
 
 /// "must not contain both CACertificateRefs and WellKnownCACertificates"
-static VALIDATION: Message = checked(
+static VALIDATION: MessageSchema = checked(
     "BackendTLSPolicyValidation",
     &[
         may("caCertificateRefs", List(&Of(&CA_REF), 0, 8)),
-        must("hostname", TextOf(Text::PreciseHostname)),
+        must("hostname", TextOf(TextRule::PreciseHostname)),
         may("subjectAltNames", List(&Of(&SUBJECT_ALT_NAME), 0, 5)),
         may("wellKnownCACertificates", STRING),
     ],
@@ -56,7 +56,7 @@ static VALIDATION: Message = checked(
     },
 );
 
-static CA_REF: Message = plain(
+static CA_REF: MessageSchema = plain(
     "LocalObjectReference",
     &[
         must("group", STRING),
@@ -65,7 +65,7 @@ static CA_REF: Message = plain(
     ],
 );
 
-static SUBJECT_ALT_NAME: Message = plain(
+static SUBJECT_ALT_NAME: MessageSchema = plain(
     "SubjectAltName",
     &[
         may("hostname", STRING),

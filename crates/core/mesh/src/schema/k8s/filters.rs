@@ -1,12 +1,12 @@
 //! Filters of routes of the Gateway API.
 
 use super::{BACKEND_REF, FRACTION, NAME, OBJECT_REF, typed};
-use crate::schema::describe::Type::{Any, Bool, Enum, Int, List, Of, Text as TextOf};
+use crate::schema::describe::FieldType::{Any, Bool, Enum, Int, List, Of, Text as TextOf};
 use crate::schema::describe::{
-    INT32, Message, PERCENT, PORT, STRING, STRINGS, checked, may, must, plain,
+    INT32, MessageSchema, PERCENT, PORT, STRING, STRINGS, checked, may, must, plain,
 };
 use crate::schema::fields::at_most_one;
-use crate::schema::text::Text;
+use crate::schema::text::TextRule;
 
 const HTTP_TYPES: &[&str] = &[
     "RequestHeaderModifier",
@@ -30,7 +30,7 @@ const FIELD_OF: [(&str, &str); 8] = [
     ("ExternalAuth", "externalAuth"),
 ];
 
-pub(super) static HTTP_FILTER: Message = checked(
+pub(super) static HTTP_FILTER: MessageSchema = checked(
     "HTTPRouteFilter",
     &[
         may("cors", Of(&CORS)),
@@ -46,7 +46,7 @@ pub(super) static HTTP_FILTER: Message = checked(
     |node, walk| typed(node, &FIELD_OF, walk),
 );
 
-pub(super) static GRPC_FILTER: Message = checked(
+pub(super) static GRPC_FILTER: MessageSchema = checked(
     "GRPCRouteFilter",
     &[
         may("extensionRef", Of(&OBJECT_REF)),
@@ -72,7 +72,7 @@ pub(super) static GRPC_FILTER: Message = checked(
     },
 );
 
-static HEADERS: Message = plain(
+static HEADERS: MessageSchema = plain(
     "HTTPHeaderFilter",
     &[
         may("add", List(&Of(&HEADER), 0, 16)),
@@ -81,9 +81,9 @@ static HEADERS: Message = plain(
     ],
 );
 
-static HEADER: Message = plain("HTTPHeader", &[must("name", NAME), must("value", STRING)]);
+static HEADER: MessageSchema = plain("HTTPHeader", &[must("name", NAME), must("value", STRING)]);
 
-static MIRROR: Message = checked(
+static MIRROR: MessageSchema = checked(
     "HTTPRequestMirrorFilter",
     &[
         must("backendRef", Of(&BACKEND_REF)),
@@ -93,10 +93,10 @@ static MIRROR: Message = checked(
     |node, walk| at_most_one(node, &["percent", "fraction"], walk),
 );
 
-static REDIRECT: Message = plain(
+static REDIRECT: MessageSchema = plain(
     "HTTPRequestRedirectFilter",
     &[
-        may("hostname", TextOf(Text::PreciseHostname)),
+        may("hostname", TextOf(TextRule::PreciseHostname)),
         may("path", Of(&PATH)),
         may("port", PORT),
         may("scheme", Enum(&["http", "https"])),
@@ -104,15 +104,15 @@ static REDIRECT: Message = plain(
     ],
 );
 
-static REWRITE: Message = plain(
+static REWRITE: MessageSchema = plain(
     "HTTPURLRewriteFilter",
     &[
-        may("hostname", TextOf(Text::PreciseHostname)),
+        may("hostname", TextOf(TextRule::PreciseHostname)),
         may("path", Of(&PATH)),
     ],
 );
 
-static PATH: Message = checked(
+static PATH: MessageSchema = checked(
     "HTTPPathModifier",
     &[
         may("replaceFullPath", STRING),
@@ -131,7 +131,7 @@ static PATH: Message = checked(
     },
 );
 
-static CORS: Message = plain(
+static CORS: MessageSchema = plain(
     "HTTPCORSFilter",
     &[
         may("allowCredentials", Bool),

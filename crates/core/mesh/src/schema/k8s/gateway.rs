@@ -1,23 +1,25 @@
 //! Gateway of the Gateway API.
 
-use super::{GROUP, LABEL_SELECTOR, NAME, OBJECT_REF};
-use crate::schema::describe::Type::{Any, Enum, List, Map, Of, Text as TextOf};
-use crate::schema::describe::{Kind, Message, PORT, STRING, Type, checked, may, must, plain};
+use super::{LABEL_SELECTOR, NAME, OBJECT_REF};
+use crate::schema::describe::FieldType::{Any, Enum, List, Map, Of, Text as TextOf};
+use crate::schema::describe::{
+    FieldType, KindSchema, MessageSchema, PORT, STRING, checked, may, must, plain,
+};
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{all_different, entries, filled, has, items, set, text};
-use crate::schema::text::Text;
-use crate::schema::walk::Walk;
+use crate::schema::text::TextRule;
+use crate::schema::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "Gateway",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::K8sGateway,
     versions: &["v1", "v1beta1"],
     only: false,
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "Gateway",
     &[
         may("addresses", List(&Of(&ADDRESS), 0, 16)),
@@ -39,14 +41,14 @@ static SPEC: Message = checked(
     },
 );
 
-static ADDRESS: Message = plain(
+static ADDRESS: MessageSchema = plain(
     "GatewayAddress",
     &[may("type", STRING), may("value", STRING)],
 );
 
-const STRING_MAP: Type = Map(Text::Free, &STRING);
+const STRING_MAP: FieldType = Map(TextRule::Free, &STRING);
 
-static INFRASTRUCTURE: Message = plain(
+static INFRASTRUCTURE: MessageSchema = plain(
     "GatewayInfrastructure",
     &[
         may("annotations", STRING_MAP),
@@ -55,11 +57,11 @@ static INFRASTRUCTURE: Message = plain(
     ],
 );
 
-pub(super) static LISTENER: Message = checked(
+pub(super) static LISTENER: MessageSchema = checked(
     "Listener",
     &[
         may("allowedRoutes", Of(&ALLOWED_ROUTES)),
-        may("hostname", TextOf(Text::Hostname)),
+        may("hostname", TextOf(TextRule::Hostname)),
         must("name", NAME),
         must("port", PORT),
         must("protocol", NAME),
@@ -68,7 +70,7 @@ pub(super) static LISTENER: Message = checked(
     listener,
 );
 
-static ALLOWED_ROUTES: Message = plain(
+static ALLOWED_ROUTES: MessageSchema = plain(
     "AllowedRoutes",
     &[
         may("kinds", List(&Of(&ROUTE_KIND), 0, 8)),
@@ -76,12 +78,12 @@ static ALLOWED_ROUTES: Message = plain(
     ],
 );
 
-static ROUTE_KIND: Message = plain(
+static ROUTE_KIND: MessageSchema = plain(
     "RouteGroupKind",
     &[may("group", STRING), must("kind", NAME)],
 );
 
-static ROUTE_NAMESPACES: Message = plain(
+static ROUTE_NAMESPACES: MessageSchema = plain(
     "RouteNamespaces",
     &[
         may("from", Enum(&["All", "Selector", "Same", "None"])),
@@ -89,7 +91,7 @@ static ROUTE_NAMESPACES: Message = plain(
     ],
 );
 
-static LISTENER_TLS: Message = checked(
+static LISTENER_TLS: MessageSchema = checked(
     "ListenerTLSConfig",
     &[
         may("certificateRefs", List(&Of(&OBJECT_REF), 0, 64)),
@@ -111,7 +113,7 @@ static LISTENER_TLS: Message = checked(
 
 /// TLS "must not be specified" for HTTP, TCP and UDP, a hostname not for TCP and UDP, and "tls mode
 /// must be Terminate for protocol HTTPS".
-fn listener<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
+fn listener<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
     let protocol = text(listener, "protocol");
     if let Some(tls) = set(listener, "tls") {
         if matches!(protocol, "HTTP" | "TCP" | "UDP") {
@@ -141,7 +143,7 @@ fn listener<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "Combination of port, protocol and hostname must be unique for each listener"
-fn distinct<'n>(listeners: &'n [Node], walk: &mut Walk<'n>) {
+fn distinct<'n>(listeners: &'n [Node], walk: &mut SchemaWalk<'n>) {
     let place = |listener: &'n Node| {
         let port = listener.get("port").map(Node::to_json);
         (port, text(listener, "protocol"), text(listener, "hostname"))

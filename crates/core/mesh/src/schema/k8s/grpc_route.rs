@@ -1,24 +1,26 @@
 //! GRPCRoute.
 
 use super::filters::GRPC_FILTER;
-use super::{GROUP, HEADER_MATCH, NAME, backend_fields, route_fields, service_port};
-use crate::schema::describe::Type::{Any, Enum, List, Of};
-use crate::schema::describe::{Field, Kind, Message, STRING, checked, may, plain};
+use super::{HEADER_MATCH, NAME, backend_fields, route_fields, service_port};
+use crate::schema::describe::FieldType::{Any, Enum, List, Of};
+use crate::schema::describe::{
+    FieldSchema, KindSchema, MessageSchema, STRING, checked, may, plain,
+};
 use crate::schema::fields::at_least_one;
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "GRPCRoute",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::GrpcRoute,
     versions: &["v1", "v1alpha2"],
     only: false,
     spec: &SPEC,
 };
 
-static SPEC: Message = plain("GRPCRoute", &FIELDS);
+static SPEC: MessageSchema = plain("GRPCRoute", &FIELDS);
 
-static FIELDS: [Field; 4] = route_fields(may("rules", List(&Of(&RULE), 0, 16)));
+static FIELDS: [FieldSchema; 4] = route_fields(may("rules", List(&Of(&RULE), 0, 16)));
 
-static RULE: Message = plain(
+static RULE: MessageSchema = plain(
     "GRPCRouteRule",
     &[
         may("backendRefs", List(&Of(&GRPC_BACKEND), 0, 16)),
@@ -29,7 +31,7 @@ static RULE: Message = plain(
     ],
 );
 
-static MATCH: Message = plain(
+static MATCH: MessageSchema = plain(
     "GRPCRouteMatch",
     &[
         may("headers", List(&Of(&HEADER_MATCH), 0, 16)),
@@ -38,7 +40,7 @@ static MATCH: Message = plain(
 );
 
 /// "One or both of 'service' or 'method' must be specified"
-static METHOD_MATCH: Message = checked(
+static METHOD_MATCH: MessageSchema = checked(
     "GRPCMethodMatch",
     &[
         may("method", STRING),
@@ -48,6 +50,6 @@ static METHOD_MATCH: Message = checked(
     |node, walk| at_least_one(node, &["service", "method"], walk),
 );
 
-static GRPC_BACKEND: Message = checked("GRPCBackendRef", &BACKEND_FIELDS, service_port);
+static GRPC_BACKEND: MessageSchema = checked("GRPCBackendRef", &BACKEND_FIELDS, service_port);
 
-static BACKEND_FIELDS: [Field; 7] = backend_fields(&Of(&GRPC_FILTER));
+static BACKEND_FIELDS: [FieldSchema; 7] = backend_fields(&Of(&GRPC_FILTER));

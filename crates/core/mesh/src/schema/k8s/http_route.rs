@@ -1,32 +1,33 @@
 //! HTTPRoute.
 
 use super::filters::HTTP_FILTER;
-use super::{
-    GROUP, HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port,
+use super::{HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port};
+use crate::schema::describe::FieldType::{Any, Enum, Int, List, Of, Text as TextOf, Time};
+use crate::schema::describe::{
+    DurationRule, FieldSchema, FieldType, KindSchema, MessageSchema, checked, list, may, must,
+    plain,
 };
-use crate::schema::describe::Type::{Any, Enum, Int, List, Of, Text as TextOf, Time};
-use crate::schema::describe::{Field, Kind, Message, Span, Type, checked, list, may, must, plain};
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{filled, text};
-use crate::schema::text::Text;
-use crate::schema::walk::Walk;
+use crate::schema::text::TextRule;
+use crate::schema::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "HTTPRoute",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::HttpRoute,
     versions: &["v1", "v1beta1"],
     only: false,
     spec: &SPEC,
 };
 
-static SPEC: Message = plain("HTTPRoute", &FIELDS);
+static SPEC: MessageSchema = plain("HTTPRoute", &FIELDS);
 
-static FIELDS: [Field; 4] = route_fields(may("rules", List(&Of(&RULE), 1, 16)));
+static FIELDS: [FieldSchema; 4] = route_fields(may("rules", List(&Of(&RULE), 1, 16)));
 
-const DURATION: Type = Time(Span::Gateway);
+const DURATION: FieldType = Time(DurationRule::Gateway);
 
-static RULE: Message = plain(
+static RULE: MessageSchema = plain(
     "HTTPRouteRule",
     &[
         may("backendRefs", List(&Of(&HTTP_BACKEND), 0, 16)),
@@ -39,12 +40,12 @@ static RULE: Message = plain(
     ],
 );
 
-static TIMEOUTS: Message = plain(
+static TIMEOUTS: MessageSchema = plain(
     "HTTPRouteTimeouts",
     &[may("backendRequest", DURATION), may("request", DURATION)],
 );
 
-static RETRY: Message = plain(
+static RETRY: MessageSchema = plain(
     "HTTPRouteRetry",
     &[
         may("attempts", Int(0, 2_147_483_647)),
@@ -57,7 +58,7 @@ const METHODS: &[&str] = &[
     "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
 ];
 
-static MATCH: Message = plain(
+static MATCH: MessageSchema = plain(
     "HTTPRouteMatch",
     &[
         may("headers", List(&Of(&HEADER_MATCH), 0, 16)),
@@ -67,7 +68,7 @@ static MATCH: Message = plain(
     ],
 );
 
-static QUERY_MATCH: Message = checked(
+static QUERY_MATCH: MessageSchema = checked(
     "HTTPQueryParamMatch",
     &[
         must("name", NAME),
@@ -77,11 +78,11 @@ static QUERY_MATCH: Message = checked(
     regular_expression,
 );
 
-static PATH_MATCH: Message = checked(
+static PATH_MATCH: MessageSchema = checked(
     "HTTPPathMatch",
     &[
         may("type", Enum(&["Exact", "PathPrefix", "RegularExpression"])),
-        may("value", TextOf(Text::AtMost(1024))),
+        may("value", TextOf(TextRule::AtMost(1024))),
     ],
     |node, walk| {
         regular_expression(node, walk);
@@ -90,7 +91,7 @@ static PATH_MATCH: Message = checked(
 );
 
 /// "value must be an absolute path" unless it is a regular expression.
-fn absolute<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+fn absolute<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(value) = filled(node, "value").filter(|_| text(node, "type") != "RegularExpression")
     else {
         return;
@@ -116,6 +117,6 @@ fn absolute<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-static HTTP_BACKEND: Message = checked("HTTPBackendRef", &BACKEND_FIELDS, service_port);
+static HTTP_BACKEND: MessageSchema = checked("HTTPBackendRef", &BACKEND_FIELDS, service_port);
 
-static BACKEND_FIELDS: [Field; 7] = backend_fields(&Of(&HTTP_FILTER));
+static BACKEND_FIELDS: [FieldSchema; 7] = backend_fields(&Of(&HTTP_FILTER));

@@ -1,18 +1,18 @@
 //! ReferenceGrant.
 
-use super::{GROUP, NAME};
-use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{Kind, Message, STRING, may, must, plain};
+use super::NAME;
+use crate::schema::describe::FieldType::{List, Of};
+use crate::schema::describe::{KindSchema, MessageSchema, STRING, may, must, plain};
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "ReferenceGrant",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::ReferenceGrant,
     versions: &["v1beta1", "v1alpha2", "v1"],
     only: false,
     spec: &SPEC,
 };
 
-static SPEC: Message = plain(
+static SPEC: MessageSchema = plain(
     "ReferenceGrant",
     &[
         must("from", List(&Of(&FROM), 1, 16)),
@@ -20,7 +20,7 @@ static SPEC: Message = plain(
     ],
 );
 
-static FROM: Message = plain(
+static FROM: MessageSchema = plain(
     "ReferenceGrantFrom",
     &[
         must("group", STRING),
@@ -29,7 +29,7 @@ static FROM: Message = plain(
     ],
 );
 
-static TO: Message = plain(
+static TO: MessageSchema = plain(
     "ReferenceGrantTo",
     &[
         must("group", STRING),

@@ -6,11 +6,11 @@ use crate::schema::common;
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{all_different, entries, filled, has, items, number, set, text};
 use crate::schema::names::{host_problem, is_tls, protocol};
-use crate::schema::walk::Walk;
+use crate::schema::walk::SchemaWalk;
 use crate::services::Protocol;
 use meshladder_text::tree::Node;
 
-pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     if let Some(endpoints) = set(spec, "endpoints").filter(|_| has(spec, "workloadSelector")) {
         walk.fault(
             Flaw::ExclusiveFields,
@@ -27,7 +27,7 @@ pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "Full wildcard is not allowed in the service entry.", "partial wildcard not allowed"
-fn hosts<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+fn hosts<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     for host in items(spec, "hosts") {
         let Some(name) = host.str() else { continue };
         if name == "*" {
@@ -52,7 +52,7 @@ fn hosts<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-fn resolution<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+fn resolution<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let resolution = text(spec, "resolution");
     if !matches!(resolution, "" | "NONE" | "STATIC") {
         for range in items(spec, "addresses")
@@ -104,7 +104,7 @@ fn resolution<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-fn static_endpoints<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+fn static_endpoints<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     for endpoint in items(spec, "endpoints") {
         let address = text(endpoint, "address");
         let is_good = address.is_empty()
@@ -132,7 +132,7 @@ fn static_endpoints<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "hosts must be FQDN if no endpoints are provided", "there must only be 0 or 1 endpoint"
-fn dns<'n>(spec: &'n Node, resolution: &str, walk: &mut Walk<'n>) {
+fn dns<'n>(spec: &'n Node, resolution: &str, walk: &mut SchemaWalk<'n>) {
     let endpoints = items(spec, "endpoints");
     if endpoints.is_empty() {
         for host in items(spec, "hosts")
@@ -184,7 +184,7 @@ fn dns<'n>(spec: &'n Node, resolution: &str, walk: &mut Walk<'n>) {
 }
 
 /// "endpoint port is not defined by the service entry"
-fn endpoint_ports<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+fn endpoint_ports<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let ports = items(spec, "ports");
     for port in items(spec, "endpoints")
         .iter()
@@ -205,7 +205,7 @@ fn endpoint_ports<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "multiple hosts provided with non-HTTP, non-TLS ports"
-fn several_hosts<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+fn several_hosts<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     if matches!(text(spec, "resolution"), "" | "NONE") || items(spec, "hosts").len() < 2 {
         return;
     }

@@ -8,11 +8,11 @@ use crate::schema::fields::{
 };
 use crate::schema::gateway::{hostname, is_socket};
 use crate::schema::names::{host_problem, protocol};
-use crate::schema::walk::Walk;
+use crate::schema::walk::SchemaWalk;
 use crate::services::Protocol;
 use meshladder_text::tree::Node;
 
-pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let (ingress, egress) = (items(spec, "ingress"), items(spec, "egress"));
     let says_else = has(spec, "outboundTrafficPolicy") || has(spec, "inboundConnectionPool");
     if ingress.is_empty() && egress.is_empty() && !says_else {
@@ -44,7 +44,7 @@ pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn egress<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn egress<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
     if let Some(port) = set(listener, "port") {
         no_target_port(port, walk);
         bind(listener, port, walk);
@@ -52,7 +52,7 @@ pub(super) fn egress<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
     hosts(listener, walk);
 }
 
-fn bind<'n>(listener: &'n Node, port: &'n Node, walk: &mut Walk<'n>) {
+fn bind<'n>(listener: &'n Node, port: &'n Node, walk: &mut SchemaWalk<'n>) {
     let bind = text(listener, "bind");
     let is_unset = number(port, "number").is_none_or(|number| number == 0.0);
     if !is_unset {
@@ -82,7 +82,7 @@ fn bind<'n>(listener: &'n Node, port: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-fn in_range<'n>(port: &'n Node, walk: &mut Walk<'n>) {
+fn in_range<'n>(port: &'n Node, walk: &mut SchemaWalk<'n>) {
     let is_port = number(port, "number").is_some_and(|number| (1.0..=65535.0).contains(&number));
     if !is_port {
         let node = port.get("number").unwrap_or(port);
@@ -91,7 +91,7 @@ fn in_range<'n>(port: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "targetPort has no impact on Sidecars"
-fn no_target_port<'n>(port: &'n Node, walk: &mut Walk<'n>) {
+fn no_target_port<'n>(port: &'n Node, walk: &mut SchemaWalk<'n>) {
     if let Some(target) = port
         .get("targetPort")
         .filter(|_| number(port, "targetPort").is_some_and(|n| n > 0.0))
@@ -108,7 +108,7 @@ fn no_target_port<'n>(port: &'n Node, walk: &mut Walk<'n>) {
 const ROOT_NAMESPACE: &str = "istio-system";
 
 /// "duplicated egress host", "`*/*` host select all resources, no other hosts can be added"
-fn hosts<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
+fn hosts<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
     let own = walk.object.id.namespace.as_str();
     let is_for_mesh = own == ROOT_NAMESPACE && walk.object.spec_at(["workloadSelector"]).is_none();
     let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -155,7 +155,7 @@ fn hosts<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn ingress<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn ingress<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
     if let Some(port) = set(listener, "port") {
         no_target_port(port, walk);
         in_range(port, walk);
@@ -226,7 +226,7 @@ fn is_local(endpoint: &str) -> bool {
     is_here && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-pub(super) fn outbound<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn outbound<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(proxy) = set(node, "egressProxy") else {
         return;
     };

@@ -7,11 +7,11 @@ use crate::schema::fields::{
     at_least_one, at_most_one, entries, filled, has, items, not_beside, number, set, text,
 };
 use crate::schema::header;
-use crate::schema::text::Text;
-use crate::schema::walk::Walk;
+use crate::schema::text::TextRule;
+use crate::schema::walk::SchemaWalk;
 use meshladder_text::tree::{Node, Value};
 
-pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     if items(spec, "hosts").is_empty() {
         // "This must be delegate - enforce delegate validations."
         for field in ["gateways", "tls", "tcp"] {
@@ -35,7 +35,7 @@ pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     common::export_to(spec, walk);
 }
 
-pub(super) fn http_route<'n>(route: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn http_route<'n>(route: &'n Node, walk: &mut SchemaWalk<'n>) {
     let is_delegate = walk.object.spec_list("hosts").is_empty();
     match set(route, "delegate") {
         Some(delegate) if is_delegate => {
@@ -62,7 +62,7 @@ pub(super) fn http_route<'n>(route: &'n Node, walk: &mut Walk<'n>) {
     weights(route, walk);
 }
 
-fn one_action<'n>(route: &'n Node, walk: &mut Walk<'n>) {
+fn one_action<'n>(route: &'n Node, walk: &mut SchemaWalk<'n>) {
     if has(route, "redirect") {
         not_beside(
             route,
@@ -87,7 +87,7 @@ fn one_action<'n>(route: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "authority header cannot be set multiple times"
-fn one_authority<'n>(route: &'n Node, walk: &mut Walk<'n>) {
+fn one_authority<'n>(route: &'n Node, walk: &mut SchemaWalk<'n>) {
     let mut is_set = route
         .get("rewrite")
         .is_some_and(|rewrite| filled(rewrite, "authority").is_some());
@@ -109,7 +109,7 @@ fn one_authority<'n>(route: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "total destination weight = 0"
-pub(super) fn weights<'n>(route: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn weights<'n>(route: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(list) = entries(route, "route").filter(|list| list.items().len() > 1) else {
         return;
     };
@@ -126,7 +126,7 @@ pub(super) fn weights<'n>(route: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn http_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn http_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     hosts::legacy_gateways(node, walk);
     let for_gateways = hosts::is_for_gateways(walk.object);
     for field in ["headers", "withoutHeaders"] {
@@ -145,12 +145,12 @@ pub(super) fn http_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn one_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn one_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     at_most_one(node, &["exact", "prefix", "regex"], walk);
 }
 
 /// "prefix string match should not be empty"
-pub(super) fn string_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn string_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     one_match(node, walk);
     if let Some(prefix) = node.get("prefix").filter(|prefix| prefix.str() == Some("")) {
         walk.fault(
@@ -161,17 +161,20 @@ pub(super) fn string_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn absent_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn absent_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     string_match(node, walk);
     let Some(regex) = node.get("regex").filter(|regex| regex.str() != Some("*")) else {
         return;
     };
-    if let Some((flaw, what)) = regex.str().and_then(|pattern| Text::Regex.problem(pattern)) {
+    if let Some((flaw, what)) = regex
+        .str()
+        .and_then(|pattern| TextRule::Regex.problem(pattern))
+    {
         walk.fault(flaw, regex, what);
     }
 }
 
-pub(super) fn origin_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn origin_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     one_match(node, walk);
     if ["exact", "prefix", "regex"]
         .iter()
@@ -181,7 +184,7 @@ pub(super) fn origin_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn destination<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn destination<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if let Some(host) = node.get("host").filter(|host| host.str() == Some("*")) {
         walk.fault(
             Flaw::InvalidHost,
@@ -192,7 +195,7 @@ pub(super) fn destination<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "percentage is neither 0.0, nor in range [0.0001, 100.0]"
-pub(super) fn fault_percent<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn fault_percent<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let is_tiny = number(node, "value").is_some_and(|value| value > 0.0 && value < 0.0001);
     if let Some(value) = node.get("value").filter(|_| is_tiny) {
         walk.fault(
@@ -203,7 +206,7 @@ pub(super) fn fault_percent<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn abort<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn abort<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     at_most_one(node, &["httpStatus", "grpcStatus", "http2Error"], walk);
     if let Some(error) = set(node, "http2Error") {
         walk.fault(Flaw::InvalidValue, error, "is not supported by Istio");
@@ -216,14 +219,14 @@ pub(super) fn abort<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-pub(super) fn delay<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn delay<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     at_most_one(node, &["fixedDelay", "exponentialDelay"], walk);
     if let Some(delay) = set(node, "exponentialDelay") {
         walk.fault(Flaw::InvalidValue, delay, "is not supported by Istio");
     }
 }
 
-pub(super) fn redirect<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn redirect<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     at_most_one(node, &["port", "derivePort"], walk);
     let is_empty = ["uri", "authority", "scheme"]
         .iter()
@@ -258,7 +261,7 @@ pub(super) fn redirect<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 }
 
 /// "http retry policy configured when attempts are set to 0 (disabled)"
-pub(super) fn retry<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn retry<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let is_off = number(node, "attempts").is_none_or(|attempts| attempts == 0.0);
     let asks = has(node, "perTryTimeout")
         || filled(node, "retryOn").is_some()
@@ -314,7 +317,7 @@ fn is_status(status: u16) -> bool {
     matches!(status, 100..=103 | 200..=208 | 226 | 300..=305 | 307 | 308 | 400..=418 | 421..=426 | 428 | 429 | 431 | 451 | 500..=508 | 510 | 511)
 }
 
-pub(super) fn rewrite<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn rewrite<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if filled(node, "uri").is_some() {
         not_beside(node, "uri", &["uriRegexRewrite"], walk);
     } else if filled(node, "authority").is_none() {

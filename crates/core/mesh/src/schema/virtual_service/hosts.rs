@@ -8,8 +8,7 @@ use crate::host::{covers, overlaps};
 use crate::schema::fault::{Flaw, Repair, shown};
 use crate::schema::fields::items;
 use crate::schema::names;
-use crate::schema::walk::Walk;
-use meshladder_text::json::escape;
+use crate::schema::walk::SchemaWalk;
 use meshladder_text::tree::Node;
 
 /// Whether it is for gateways alone.
@@ -19,7 +18,7 @@ pub(super) fn is_for_gateways(object: &Object) -> bool {
 }
 
 /// Whether the hosts are names, each said once, and `*` only at a gateway.
-pub(super) fn hosts<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn hosts<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let for_gateways = is_for_gateways(walk.object);
     let mut all_good = true;
     for host in items(spec, "hosts") {
@@ -59,7 +58,7 @@ fn problem(name: &str, for_gateways: bool, object: &Object) -> Option<String> {
 }
 
 /// "Duplicates include literal duplicates as well as wildcard duplicates"
-fn all_apart<'n>(hosts: &'n [Node], walk: &mut Walk<'n>) {
+fn all_apart<'n>(hosts: &'n [Node], walk: &mut SchemaWalk<'n>) {
     if hosts.len() < 2 {
         return;
     }
@@ -94,7 +93,7 @@ fn all_apart<'n>(hosts: &'n [Node], walk: &mut Walk<'n>) {
 }
 
 /// "prefer the <namespace>/<name> format"
-pub(super) fn legacy_gateways<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn legacy_gateways<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     for gateway in items(node, "gateways") {
         let name = gateway.str().unwrap_or_default();
         let Some((first, rest)) = name.split_once('.').filter(|_| !name.contains('/')) else {
@@ -104,13 +103,13 @@ pub(super) fn legacy_gateways<'n>(node: &'n Node, walk: &mut Walk<'n>) {
         if names::is_gateway(&better) {
             let what = format!("is {}, an old way to write {better}", shown(gateway));
             walk.fault(Flaw::Deprecated, gateway, what).repair =
-                Some(Repair::Replace(escape(&better)));
+                Some(Repair::Replace(better.into()));
         }
     }
 }
 
 /// "SNI host is not a compatible subset of any of the virtual service hosts"
-pub(super) fn tls_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+pub(super) fn tls_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     legacy_gateways(node, walk);
     let object = walk.object;
     for sni in items(node, "sniHosts") {

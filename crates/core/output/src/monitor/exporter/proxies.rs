@@ -5,10 +5,11 @@ use std::net::IpAddr;
 
 use super::{Family, seconds};
 use crate::tables::secret;
-use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::Kind;
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_capture::snapshot::{Coverage, Need, ProxyRef, Snapshot};
 use meshladder_judge::fleet::{Documents, Fleet, Proxy};
 use meshladder_mesh::Mesh;
@@ -86,14 +87,14 @@ fn with_documents(snapshot: &Snapshot) -> BTreeSet<ProxyRef> {
 /// A proxy that moves from one istiod to another has two streams for a moment, and the old one
 /// looks stale: the better state counts.
 fn sync(fleet: &Fleet) -> Family {
-    let mut states: BTreeMap<(&str, &str, &str), (u8, Sync)> = BTreeMap::new();
+    let mut states: BTreeMap<(&str, &str, &str), (u8, SyncStatus)> = BTreeMap::new();
     for stream in &fleet.streams {
         for (kind, watch) in &stream.types {
             let rank = match watch.sync {
-                Sync::Error => 0,
-                Sync::Stale => 1,
-                Sync::NotSent => 2,
-                Sync::Synced | Sync::Ignored => 3,
+                SyncStatus::Error => 0,
+                SyncStatus::Stale => 1,
+                SyncStatus::NotSent => 2,
+                SyncStatus::Synced | SyncStatus::Ignored => 3,
             };
             let state = states
                 .entry((&stream.namespace, &stream.pod, kind))
@@ -170,7 +171,7 @@ impl Told {
             .clusters
             .as_ref()
             .and_then(|doc| clusters::as_json(&doc.text).ok())
-            && let Ok(clusters) = Clusters::read(&text)
+            && let Ok(clusters) = ClusterStatuses::read(&text)
         {
             let ejected = clusters.hosts.iter().filter(|host| host.ejected()).count();
             self.ejected.count(labels, ejected);
@@ -212,18 +213,14 @@ fn levels(proxy: &Proxy<'_>) -> BTreeMap<String, u32> {
 
 /// The addresses that Kubernetes has; none when that cannot be told.
 fn known_addresses(snapshot: &Snapshot, mesh: &Mesh) -> Option<BTreeSet<IpAddr>> {
-    let is_whole = |path: &str| snapshot.coverage(&Need::of_path(path)) == Coverage::Complete;
-    let needed = [
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "k8s/pods.json",
-        "k8s/services.json",
-    ];
-    if !needed.iter().all(|path| is_whole(path)) {
+    let is_whole = |kind: &Kind| snapshot.coverage(&Need::Objects(*kind)) == Coverage::Complete;
+    let needed = [Kind::EndpointSlice, Kind::Pod, Kind::Service];
+    if !needed.iter().all(is_whole) {
         return None;
     }
     let listed = mesh
         .objects
-        .of_kind("EndpointSlice")
+        .of_kind(Kind::EndpointSlice)
         .iter()
         .flat_map(|slice| {
             let endpoints = slice.node.get("endpoints").map_or(&[][..], Node::items);
@@ -262,7 +259,11 @@ fn is_of_one_cluster(proxy: &Proxy<'_>) -> bool {
 }
 
 /// Endpoints of Services of this cluster that neither a pod nor an EndpointSlice has.
-fn ghosts(clusters: &Clusters<'_>, mesh: &Mesh, known: &BTreeSet<IpAddr>) -> BTreeSet<IpAddr> {
+fn ghosts(
+    clusters: &ClusterStatuses<'_>,
+    mesh: &Mesh,
+    known: &BTreeSet<IpAddr>,
+) -> BTreeSet<IpAddr> {
     let mut gone = BTreeSet::new();
     for host in &clusters.hosts {
         let Some(name) = ClusterName::parse(clusters.name(host)) else {

@@ -35,7 +35,7 @@ pub(super) fn in_rust(source: &Source) -> Vec<String> {
         let say = |at| source.problem(&source.code, at, &format!("`{word}`: {what}"));
         problems.extend(places(&source.code, word).map(say));
     }
-    let library = source.path.starts_with("crates/meshladder-") && source.path.contains("/src/");
+    let library = !source.path.starts_with("crates/meshladder/") && source.path.contains("/src/");
     for word in IN_LIBRARIES.iter().filter(|_| library) {
         let say = |at| {
             source.problem(
@@ -70,6 +70,37 @@ fn marks(source: &Source, text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Tests that may end before they have looked: a bare `return` in one passes it.
+pub(super) fn early_ends(source: &Source) -> Vec<String> {
+    let mut problems = Vec::new();
+    for start in places(&source.code, "#[test]") {
+        let line = source.code[..start].rfind('\n').map_or(0, |at| at + 1);
+        // A test ends at the first brace that stands as far in as its attribute.
+        let end = format!("\n{}}}", &source.code[line..start]);
+        let test = &source.code[start..];
+        let test = &test[..test.find(&end).unwrap_or(test.len())];
+        for at in places(test, "return") {
+            let rest = test[at + "return".len()..].trim_start();
+            if rest.starts_with([';', '}', ',']) {
+                let what =
+                    "a test that ends early passes without looking: give it something to look at";
+                problems.push(source.problem(&source.code, start + at, what));
+            }
+        }
+    }
+    let is_helper =
+        source.path.ends_with("tests/it/meshes.rs") || source.path.ends_with("tidy/words.rs");
+    if let Some(at) = source
+        .text
+        .find("MESHLADDER_SHARED\"")
+        .filter(|_| !is_helper)
+    {
+        let what = "only tests/it/meshes.rs looks where the large captures are";
+        problems.push(source.problem(&source.text, at, what));
+    }
+    problems
+}
+
 /// Where the word stands as a word of its own. One that ends in `_` is the start of longer ones.
 fn places(text: &str, word: &str) -> impl Iterator<Item = usize> {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -81,6 +112,36 @@ fn places(text: &str, word: &str) -> impl Iterator<Item = usize> {
             !(goes_on_before && text[..at].ends_with(in_word)
                 || goes_on_behind && text[at + word.len()..].starts_with(in_word))
         })
+}
+
+#[test]
+fn a_test_that_ends_early_is_seen() {
+    for (text, problems) in [
+        (
+            "#[test]\nfn a() {\n    let Some(x) = y() else { return };\n}\n",
+            1,
+        ),
+        (
+            "#[test]\nfn a() {\n    let Some(x) = y() else {\n        return;\n    };\n}\n",
+            1,
+        ),
+        (
+            "#[test]\nfn a() {\n    match y() { Some(_) => {}, None => return, }\n}\n",
+            1,
+        ),
+        (
+            "#[test]\nfn a() {\n    each(|x| { return x + 1; });\n}\n\nfn b() {\n    return;\n}\n",
+            0,
+        ),
+        (
+            "mod tests {\n    #[test]\n    fn a() {\n        if x { return }\n    }\n}\n",
+            1,
+        ),
+        ("fn a() { env::var_os(\"MESHLADDER_SHARED\"); }", 1),
+    ] {
+        let found = early_ends(&Source::new("crates/collect/tests/it/a.rs", text));
+        assert_eq!(found.len(), problems, "{text}: {found:?}");
+    }
 }
 
 #[test]

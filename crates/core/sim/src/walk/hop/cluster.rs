@@ -11,7 +11,7 @@ use crate::request::{Request, Tls};
 use crate::route::{RouteBranch, RouteDecision};
 use crate::state::RequestState;
 use crate::tls::Transport;
-use crate::trace::{End, EndpointFact, Kind};
+use crate::trace::{End, EndKind, EndpointFact};
 use crate::{Answer, DecisionRecord};
 
 /// What goes to a cluster.
@@ -104,7 +104,7 @@ impl<'r> Outgoing<'r> {
     /// The end where the proxy itself gives up.
     fn failed(
         &self,
-        kind: Kind,
+        kind: EndKind,
         code: u16,
         flag: &'static str,
         details: &str,
@@ -130,7 +130,7 @@ impl<'a> Crossing<'_, 'a> {
             );
             let code = outgoing.not_found.unwrap_or_default();
             return vec![Way::end(outgoing.failed(
-                Kind::NoCluster,
+                EndKind::NoCluster,
                 code,
                 "NC",
                 "cluster_not_found",
@@ -157,7 +157,7 @@ impl<'a> Crossing<'_, 'a> {
                 );
                 let because = format!("{name}: {why}");
                 vec![Way::end(outgoing.failed(
-                    Kind::NoEndpoints,
+                    EndKind::NoEndpoints,
                     503,
                     "UH",
                     "no_healthy_upstream",
@@ -210,7 +210,7 @@ impl<'a> Crossing<'_, 'a> {
                 None => Way {
                     weight: Some(share),
                     ..Way::end(End::new(
-                        Kind::Forwarded,
+                        EndKind::Forwarded,
                         200,
                         "via_upstream",
                         "it reaches a local socket",
@@ -220,7 +220,13 @@ impl<'a> Crossing<'_, 'a> {
         }
         if lost > 0.0 {
             let because = format!("{}: too few endpoints are healthy", cluster.name);
-            let end = outgoing.failed(Kind::NoEndpoints, 503, "UH", "no_healthy_upstream", because);
+            let end = outgoing.failed(
+                EndKind::NoEndpoints,
+                503,
+                "UH",
+                "no_healthy_upstream",
+                because,
+            );
             ways.push(Way {
                 weight: Some(lost),
                 ..Way::end(end)
@@ -266,7 +272,7 @@ impl<'a> Crossing<'_, 'a> {
         };
         if self.inbound {
             return way(Next::End(End::new(
-                Kind::Forwarded,
+                EndKind::Forwarded,
                 200,
                 "via_upstream",
                 "it reaches the application",

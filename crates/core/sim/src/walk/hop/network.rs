@@ -8,7 +8,7 @@ use crate::network::{NetworkFilter, NetworkOutcome, Tcp};
 use crate::rbac::{RbacDecision, details};
 use crate::request::Request;
 use crate::state::{Peer, RequestState};
-use crate::trace::{DryRun, End, Kind};
+use crate::trace::{DryRun, End, EndKind};
 use crate::walk::hop::cluster::Outgoing;
 use crate::walk::proxy::Inside;
 use crate::{DecisionRecord, Tri};
@@ -97,7 +97,7 @@ impl<'a> Crossing<'_, 'a> {
                     Some(filter.at),
                 );
                 vec![Way::end(End::new(
-                    Kind::Answered,
+                    EndKind::Answered,
                     0,
                     "",
                     format!("the filter {} answers by itself", filter.name),
@@ -106,7 +106,7 @@ impl<'a> Crossing<'_, 'a> {
             NetworkOutcome::Nothing => {
                 self.step("network", || "none".to_owned(), record, None);
                 vec![Way::end(End::new(
-                    Kind::Reset,
+                    EndKind::Reset,
                     0,
                     "",
                     "no network filter takes the connection",
@@ -154,7 +154,7 @@ impl<'a> Crossing<'_, 'a> {
                     .map(|way| {
                         let goes_on = match &way.next {
                             Next::Forward(_) => true,
-                            Next::End(end) => end.kind == Kind::Forwarded,
+                            Next::End(end) => end.kind == EndKind::Forwarded,
                         };
                         let next = match &refused {
                             Some(end) if goes_on => Next::End(end.clone()),
@@ -176,5 +176,5 @@ impl<'a> Crossing<'_, 'a> {
 
 /// A connection that network RBAC closes.
 fn denied(policy: Option<&str>) -> End {
-    End::new(Kind::Denied, 0, details(policy), because_of(policy)).by(by(policy))
+    End::new(EndKind::Denied, 0, details(policy), because_of(policy)).by(by(policy))
 }

@@ -1,9 +1,9 @@
 //! Flow collections on one line.
 
-use super::{Reader, word};
+use super::{QuickReader, word};
 use crate::tree::{Member, Node, Value};
 
-impl Reader<'_> {
+impl QuickReader<'_> {
     pub(super) fn flow(&mut self, start: usize) -> Option<Node> {
         match self.bytes.get(start)? {
             b'[' => self.flow_sequence(start),

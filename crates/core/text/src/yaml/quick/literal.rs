@@ -1,9 +1,9 @@
 //! Literal block scalars.
 
-use super::Reader;
+use super::QuickReader;
 use crate::tree::{Node, Value};
 
-impl Reader<'_> {
+impl QuickReader<'_> {
     /// Reads the literal block whose `|` stands at `start`, in a collection at `indent`.
     pub(super) fn literal(&mut self, start: usize, indent: usize) -> Option<Node> {
         self.count()?;

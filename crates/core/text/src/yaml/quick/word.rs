@@ -7,14 +7,21 @@ use crate::json;
 /// The end of a word or a quoted scalar that is one wherever it stands; none when it may be
 /// something else.
 pub(super) fn end(bytes: &[u8], start: usize) -> Option<usize> {
-    let simple = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b'-');
     match bytes.get(start)? {
         quote @ (b'"' | b'\'') => quoted_end(bytes, start, *quote),
+        // It may be an item.
         b'-' => None,
-        _ => Some(bytes[start..].iter().take_while(|b| simple(b)).count())
-            .filter(|&n| n > 0)
-            .map(|n| start + n),
+        _ => {
+            let rest = &bytes[start..];
+            let length = rest.iter().take_while(|&&b| is_simple(b)).count();
+            (length > 0).then_some(start + length)
+        }
     }
+}
+
+/// What means nothing to YAML, wherever it stands in a word.
+fn is_simple(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-')
 }
 
 /// The length of a plain scalar at the start of a line's rest; none when this may be something
@@ -31,6 +38,8 @@ pub(super) fn plain_end(rest: &[u8]) -> Option<usize> {
     let mut length = rest.len();
     for at in memchr::memchr2_iter(b':', b'#', rest) {
         match rest[at] {
+            // YAML 1.2, 6.6: "Comments must be separated from other tokens by white space
+            // characters." The first byte is no `#`, or it would be an indicator.
             b'#' if rest[at - 1] == b' ' => {
                 length = at;
                 break;

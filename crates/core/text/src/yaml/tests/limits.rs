@@ -29,7 +29,7 @@ fn a_billion_laughs_end_in_one_problem() {
         )
     };
     let text = "a0: &a0 [lol]\n".to_owned() + &(1..30).map(line).collect::<Vec<_>>().concat();
-    let Loaded {
+    let YamlStream {
         documents,
         problems,
     } = load(&text);
@@ -71,9 +71,9 @@ fn long_texts_count_for_more_than_one_value() {
 fn a_document_may_hold_only_so_many_values() {
     let text = format!("[{}]\n", "x, ".repeat(100));
     let part = &split(&text)[0];
-    let run = |written| Builder::new(part, Limits { written, copied: 0 }).run();
+    let run = |written| EventReader::new(part, YamlLimits { written, copied: 0 }).run();
     assert_eq!((run(101).documents.len(), run(101).problems), (1, vec![]));
-    let Loaded {
+    let YamlStream {
         documents,
         problems,
     } = run(100);
@@ -144,7 +144,7 @@ fn large_texts_take_linear_time() {
     let broken = "---\na: [\n".repeat(50_000);
     assert_eq!(load(&broken).problems.len(), 50_000);
     let markers = "---\n".repeat(500_000);
-    assert_eq!(load(&markers), Loaded::default());
+    assert_eq!(load(&markers), YamlStream::default());
     let comments = "# é\n".repeat(500_000);
     assert_eq!(
         load(&format!("{comments}a: |\n  x\n{comments}"))

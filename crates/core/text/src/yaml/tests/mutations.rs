@@ -148,17 +148,17 @@ fn the_quick_reader_reads_nothing_differently() {
         let mut text = QUICK[round % QUICK.len()].to_owned();
         assert!(
             round >= QUICK.len()
-                || quick::read(&split(&text)[0], Limits::default(), &mut scalars).is_some(),
+                || quick::read(&split(&text)[0], YamlLimits::default(), &mut scalars).is_some(),
             "{text}"
         );
         for _ in 0..random.below(5) {
             random.mutate(&mut text);
         }
         for part in split(&text) {
-            if let Some(quick) = quick::read(&part, Limits::default(), &mut scalars) {
+            if let Some(quick) = quick::read(&part, YamlLimits::default(), &mut scalars) {
                 assert_eq!(
                     quick,
-                    Builder::new(&part, Limits::default()).run(),
+                    EventReader::new(&part, YamlLimits::default()).run(),
                     "{text:?}"
                 );
                 read += 1;

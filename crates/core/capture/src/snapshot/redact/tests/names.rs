@@ -1,6 +1,6 @@
 //! Which names are those of credentials.
 
-use super::super::name::{Class, class};
+use super::super::name::{NameClass, class};
 use super::clean;
 use meshladder_text::tree::Value;
 use meshladder_text::yaml;
@@ -10,34 +10,34 @@ fn the_last_words_of_a_name_tell_whether_it_is_a_credential() {
     for (names, expected) in [
         (
             "PASSWORD DB_PASSWORD PGPASSWORD dbPassword DBPassword spring.datasource.password X_PASSWD",
-            Some(Class::Password),
+            Some(NameClass::Password),
         ),
         (
             "SMTP_PW REDIS_PASS db_pass pwd PASSWORD1 DB_PASSWORD_PROD --db-password ssl.key.passphrase",
-            Some(Class::Password),
+            Some(NameClass::Password),
         ),
         (
             "TOKEN token GITHUB_TOKEN TOKEN_2 accessToken x-auth-token X-Amz-Security-Token",
-            Some(Class::Credential),
+            Some(NameClass::Credential),
         ),
         (
             "API_KEY apiKey x-api-key X-Api-Key apikey APIKEY API_KEYS secret_access_key privateKey",
-            Some(Class::Credential),
+            Some(NameClass::Credential),
         ),
-        ("REDIS_AUTH BASIC_AUTH", Some(Class::Credential)),
+        ("REDIS_AUTH BASIC_AUTH", Some(NameClass::Credential)),
         (
             "SECRET CLIENT_SECRET client_secret clientSecret SECRET_KEY_BASE AWS_CREDENTIALS",
-            Some(Class::Credential),
+            Some(NameClass::Credential),
         ),
         (
             "authorization Authorization Proxy-Authorization cookie Set-Cookie",
-            Some(Class::Header),
+            Some(NameClass::Header),
         ),
         (
             "secret caSecret secretKey credentials tokens",
-            Some(Class::Unsure),
+            Some(NameClass::Unsure),
         ),
-        ("sig X-Amz-Signature", Some(Class::Query)),
+        ("sig X-Amz-Signature", Some(NameClass::Query)),
         (
             "JWT_POLICY PILOT_CERT_PROVIDER CA_ADDR TOKEN_AUDIENCES USE_TOKEN_FOR_CSR SECRET_TTL DB_PASSWORD_FILE AUTH PW",
             None,

@@ -4,6 +4,7 @@
 use super::{Way, tell};
 use crate::finding::Severity;
 use crate::rules::{Facts, Sink};
+use meshladder_capture::Kind;
 use meshladder_mesh::network_policy::{End, Passage};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
@@ -58,8 +59,8 @@ fn judge(
         tell(facts, None, &way, blocked, None, out);
         if let Some(finding) = out.findings.last_mut() {
             finding.severity(severity).when_asked(Severity::Warning);
-            finding.hits(meshladder_mesh::ObjectRef::new(
-                "Service",
+            finding.hits(meshladder_mesh::ObjectRef::of(
+                Kind::Service,
                 &service.namespace,
                 &service.name,
             ));
@@ -71,7 +72,12 @@ fn judge(
 fn by_routes<'f>(facts: &Facts<'f>) -> Vec<(&'f Object, &'f ServiceFacts)> {
     let mesh = facts.mesh;
     let mut found = Vec::new();
-    for router in mesh.objects.of("Pod", "").filter(|pod| is_router(pod)) {
+    for router in mesh
+        .objects
+        .of_kind(Kind::Pod)
+        .iter()
+        .filter(|pod| is_router(pod))
+    {
         let gateways = mesh.gateways_of(router);
         let names_one = |service: &&Object| {
             service.spec_strings("gateways").any(|entry| {
@@ -84,7 +90,7 @@ fn by_routes<'f>(facts: &Facts<'f>) -> Vec<(&'f Object, &'f ServiceFacts)> {
         };
         for service in mesh
             .objects
-            .of_kind("VirtualService")
+            .of_kind(Kind::VirtualService)
             .iter()
             .filter(names_one)
         {
@@ -103,7 +109,7 @@ fn by_routes<'f>(facts: &Facts<'f>) -> Vec<(&'f Object, &'f ServiceFacts)> {
 /// policy is for.
 fn by_policies<'f>(facts: &Facts<'f>) -> Vec<(&'f Object, &'f ServiceFacts)> {
     let mut found = Vec::new();
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         let action = policy
             .spec_at(["action"])
             .and_then(Node::str)
@@ -145,16 +151,16 @@ fn caller<'f>(facts: &Facts<'f>, principal: &str) -> Option<&'f Object> {
         pod.namespace == namespace && pod.service_account == account && pod.running
     };
     let pod = facts.mesh.pods.iter().find(is_it)?;
-    facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)
+    facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name)
 }
 
 fn reaches(facts: &Facts<'_>, policy: &Object, pod: &PodFacts) -> bool {
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+    let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return false;
     };
     facts
         .mesh
-        .policies("AuthorizationPolicy", &Workload::of(stored))
+        .policies(Kind::AuthorizationPolicy, &Workload::of(stored))
         .iter()
         .any(|known| known.id == policy.id)
 }
