@@ -27,6 +27,7 @@ impl Answer {
         details: impl Into<String>,
     ) -> Self {
         let grpc_status = is_grpc(request).then(|| grpc_status_of(code));
+        // The status that counts is in a trailer then.
         let code = if grpc_status.is_some() { 200 } else { code };
         Self {
             code,

@@ -214,6 +214,7 @@ impl<'a> Cluster<'a> {
         mut policy: LbPolicy,
         original: Option<Raw<'a>>,
     ) {
+        // Such a cluster has no endpoints: each request brings its own.
         if self.discovery == "ORIGINAL_DST" || self.discovery == "envoy.clusters.original_dst" {
             self.choice = facts::original_destination(original);
             return;
@@ -228,6 +229,7 @@ impl<'a> Cluster<'a> {
             }
             Err(fact) => self.choice = ClusterChoice::Unknown(fact),
         }
+        // Whatever was chosen, something that is not modelled has the last word.
         if let Some(what) = policy.unmodelled {
             self.choice = ClusterChoice::Unknown(unmodelled(&what));
         }

@@ -135,9 +135,11 @@ impl<'a> HttpFilters<'a> {
         environment: &FilterEnvironment<'_>,
         record: &mut DecisionRecord,
     ) -> FilterWalk<'_> {
+        // "Order matters as the filters are processed sequentially as request events happen."
         state.remote = self.client.of(state);
         let mut walk = FilterWalk::new(self.filters.len());
         for filter in &self.filters {
+            // A filter that is off here is not asked, and neither is one behind an answer.
             let verdict = if filter.is_disabled(overrides) {
                 FilterVerdict::Skipped("it is disabled here".into())
             } else {
@@ -289,6 +291,7 @@ fn evaluate_rbac(
     let outcome = filter.evaluate(state, record);
     match (outcome.passes(), outcome.details()) {
         (Tri::Unknown(fact), _) => FilterVerdict::Undecided(fact),
+        // Denials of RBAC have no response flag: only the details tell the policy.
         (Tri::No, Some(details)) => {
             let answer = Answer::new(&state.request, 403, &[], details);
             let answer = answer.with_body("RBAC: access denied");

@@ -95,6 +95,7 @@ impl JwtPerRoute {
 impl JwtAuthn {
     /// Compiles a `JwtAuthentication`.
     pub fn compile(raw: Raw<'_>) -> Self {
+        // Requirements look for tokens where their providers have them, so those are read first.
         let mut configs: BTreeMap<Box<str>, Raw<'_>> = BTreeMap::new();
         if let Some(map) = raw.get("providers") {
             for (name, config) in map.members() {
@@ -147,6 +148,7 @@ impl JwtAuthn {
             Some(JwtPerRoute::Disabled) => {
                 return JwtVerdict::Passed("the route asks for no token");
             }
+            // Envoy answers a name that is not in the map, instead of refusing the configuration.
             Some(JwtPerRoute::Requirement(name)) => match self.requirement_map.get(name) {
                 Some(requirement) => requirement,
                 None => return JwtVerdict::Refused(self.wrong_requirement(name, &state.request)),
@@ -166,6 +168,7 @@ impl JwtAuthn {
         request: &Request,
         record: &mut DecisionRecord,
     ) -> Result<Option<&JwtRequirement>, Box<str>> {
+        // "The first matched requirement will be applied."
         for rule in &self.rules {
             let matched = rule.matches.matches(request);
             if record.is_kept() {

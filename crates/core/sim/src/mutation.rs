@@ -87,7 +87,9 @@ impl AppendAction {
     fn apply(self, name: &str, value: &str, state: &mut RequestState<'_>) {
         let exists = state.request.values(name).next().is_some();
         match self {
+            // "If the header already exists then this will be a no-op."
             Self::AddIfAbsent if exists => return,
+            // "If the header doesn't exist then this will be no-op."
             Self::OverwriteIfExists if !exists => return,
             Self::OverwriteIfExists | Self::OverwriteIfExistsOrAdd => state.remove_header(name),
             Self::AppendIfExistsOrAdd | Self::AddIfAbsent => {}

@@ -124,6 +124,7 @@ impl RequestPreparation {
         if let Cow::Owned(authority) = self.authority(&request) {
             request.to_mut().authority = authority;
         }
+        // Matchers see what is left of the headers, and `x-forwarded-proto` as Envoy sets it.
         headers::clean(&mut request, self.cleaning);
         self.set_scheme(&mut request);
         Ok(request)
@@ -158,6 +159,8 @@ impl RequestPreparation {
             path = Cow::Borrowed(&request.path[..fragment]);
         }
 
+        // "Action to take when request URL path contains escaped slash sequences (%2F, %2f, %5C and
+        // %5c)."
         let mut is_redirect = false;
         if self.escaped_slashes != EscapedSlashes::Keep
             && let Some(unescaped) = normalize::unescape_slashes(&path)
@@ -169,6 +172,8 @@ impl RequestPreparation {
             path = Cow::Owned(unescaped);
         }
 
+        // "Should paths be normalized according to RFC 3986 before any processing of requests by
+        // HTTP filters or routing?"
         if self.normalize_path && !path.is_empty() {
             let Some(normal) = normalize::normalize(&path) else {
                 return Err(normalization_failed(request));
@@ -192,11 +197,14 @@ impl RequestPreparation {
 
     fn authority<'r>(&self, request: &'r Request) -> Cow<'r, str> {
         let mut authority = Cow::Borrowed(&*request.authority);
+        // "Determines if trailing dot of the host should be removed from host/authority header
+        // before any processing of request by HTTP filters or routing."
         if self.strip_trailing_host_dot {
             authority = host::without_trailing_dot(&request.authority);
         }
         let port = match self.strip_port {
             StripPort::No => return authority,
+            // "The port would be removed only if it is equal to the listener's local port."
             StripPort::Matching => Some(request.connection.destination.1),
             StripPort::Any => None,
         };

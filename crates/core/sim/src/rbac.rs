@@ -99,6 +99,7 @@ impl Rbac {
 
     /// Policies from anywhere; they are put in order.
     pub fn new(action: RbacAction, mut policies: Vec<RbacPolicy>, at: usize) -> Self {
+        // They come from a map, and Envoy tries them by name.
         policies.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             action,
@@ -204,6 +205,7 @@ impl RbacPolicy {
     /// Whether a request matches.
     pub fn matches(&self, state: &RequestState<'_>) -> Tri {
         let permission = RbacRule::any(&self.permissions, state);
+        // Most requests fail here, and principals cost more to look at.
         if permission == Tri::No {
             return Tri::No;
         }

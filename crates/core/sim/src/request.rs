@@ -73,6 +73,7 @@ impl Request {
     /// The values of a header, one after the other.
     pub fn values<'r>(&'r self, name: &str) -> impl Iterator<Item = &'r str> {
         let pseudo = self.pseudo_header(name);
+        // What is a field here is in no list of headers.
         let rest = if pseudo.is_some() {
             &[][..]
         } else {

@@ -84,6 +84,7 @@ impl<'a> Runtime<'a> {
         if key.is_empty() {
             return None;
         }
+        // The last layer that has the key wins.
         for layer in self.layers.iter().rev() {
             if let Some(value) = below(*layer, key) {
                 return Some(value);

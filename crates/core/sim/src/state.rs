@@ -140,6 +140,7 @@ impl Metadata {
     /// Notes that a filter wrote something we do not know: from here on nothing is known to be
     /// absent.
     pub fn written_by(&mut self, filter: &str) {
+        // It may have replaced what others wrote.
         self.entries.clear();
         self.anywhere.get_or_insert_with(|| {
             format!("what the filter {filter} writes into the metadata").into()
@@ -202,6 +203,7 @@ fn stated<'m>(claims: &'m [(String, String)], path: &[Box<str>]) -> MetadataLook
     if !values.is_empty() {
         return MetadataLookup::Claim(values);
     }
+    // `a` of `a.b` is an object, of which only `b` was stated.
     if has_parts {
         return MetadataLookup::Object;
     }

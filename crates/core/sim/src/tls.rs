@@ -100,6 +100,7 @@ impl<'a> Transport<'a> {
         if let Some(config) = socket.get("typed_config") {
             let url = message::text(config, "@type");
             match url.rsplit('.').next().unwrap_or_default() {
+                // The type of the configuration tells more than a name that anybody may choose.
                 "RawBuffer" => return Self::Plain,
                 "DownstreamTlsContext" | "UpstreamTlsContext" => {
                     return Self::Tls(TlsContext::read(config));
@@ -268,6 +269,7 @@ impl<'a> TlsContext<'a> {
     /// The first protocol of the server's list that the client offers too. Without one the
     /// handshake goes on.
     pub fn negotiate(&self, offered: &[String]) -> Option<&str> {
+        // The server's order counts, not the client's.
         for protocol in &self.alpn {
             if offered.iter().any(|offer| offer == protocol) {
                 return Some(protocol);

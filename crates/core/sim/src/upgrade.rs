@@ -27,6 +27,7 @@ impl Upgrades {
                 return None;
             }
             RouteOutcome::Route(decision) => of_route(&decision.route.action, &wanted),
+            // A redirect has no upgrades of its own.
             RouteOutcome::RequireTls { .. } => None,
         };
         // "Each upgrade_config … overrides the connection manager's for this route".

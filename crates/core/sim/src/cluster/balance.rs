@@ -180,6 +180,7 @@ impl<'e, 'a> Balance<'e, 'a> {
         if total > 0 {
             self.spread(&healthy, &degraded, total);
         }
+        // Panic is off and nobody is healthy: the first priority gets requests that it cannot take.
         if total == 0 && self.policy.panic_threshold == 0.0 {
             self.priorities[0].healthy_load = 100;
             return;

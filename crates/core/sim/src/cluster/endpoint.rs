@@ -126,6 +126,7 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
             address: HostAddress::Unknown,
             at: None,
             health: Health::Healthy,
+            // "If unspecified this will default to the highest priority (0)."
             priority: message::number(group, "priority"),
             locality,
             locality_weight: message::optional_number(group, "load_balancing_weight"),
@@ -157,11 +158,13 @@ impl<'a> Endpoint<'a> {
                     self.address = HostAddress::read(&mut address.cursor());
                 }
             }
+            // What EDS says counts until `/clusters` tells what Envoy itself found out.
             "health_status" => {
                 let status = value.string().unwrap_or_default();
                 self.health = Health::of_eds(&status);
                 self.is_excluded = status == DRAINING;
             }
+            // "The optional load balancing weight of the upstream host; at least 1."
             "load_balancing_weight" => self.weight = value.number().unwrap_or(1),
             "metadata" => self.metadata = Some(value),
             _ => {}

@@ -104,6 +104,7 @@ impl<'a> Cluster<'a> {
         let Some(options) = self.raw.at(["typed_extension_protocol_options", OPTIONS]) else {
             return self.read_deprecated_protocol();
         };
+        // Exactly one of the three says which protocol.
         if options.get("use_downstream_protocol_config").is_some() {
             return Protocol::AsClient;
         }

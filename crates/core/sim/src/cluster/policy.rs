@@ -68,6 +68,7 @@ impl LbPolicy {
             };
             self.panic_threshold = value.round();
         }
+        // Where there is a `load_balancing_policy`, that one says what becomes of localities.
         if !self.has_extension {
             self.read_locality(config);
         }

@@ -79,6 +79,7 @@ impl<'a> Sockets<'a> {
     /// search continues in `LocalityLbEndpoints.Metadata`. The first match is used." Without any,
     /// it is `transport_socket`.
     pub(super) fn place_of(&self, endpoint: &Endpoint<'_>) -> SocketPlace {
+        // An endpoint that only `/clusters` knows has metadata that nobody wrote down.
         match self.place(endpoint.metadata, endpoint.at.is_some()) {
             SocketPlace::Otherwise if endpoint.locality_metadata.is_some() => {
                 self.place(endpoint.locality_metadata, true)

@@ -94,6 +94,7 @@ fn policies<'p>(entries: &'p [PerRoute], fields: &'p [CorsPolicy]) -> Vec<&'p Co
 /// Whether the first policy that lists origins lists this one.
 fn allows(policies: &[&CorsPolicy], origin: &str) -> Tri {
     for policy in policies {
+        // A policy that lists no origins leaves them to the one around it.
         if policy.origins.is_empty() {
             continue;
         }

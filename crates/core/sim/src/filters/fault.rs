@@ -65,6 +65,7 @@ impl HttpFault {
     /// What the filter does. Delays and aborts are drawn independently of each other.
     pub(super) fn evaluate(&self, request: &Request, cluster: Option<&str>) -> FilterVerdict {
         let (delay, abort) = (self.delay(request), self.abort(request));
+        // Without any fault to inject, whom it is for does not matter.
         if self.is_off || (delay == 0.0 && abort.is_none()) {
             return FilterVerdict::Passed("no fault is injected".into());
         }
@@ -116,6 +117,7 @@ impl HttpFault {
                 (abort_of_header(request)?, header)
             }
         };
+        // A client can only lower what is configured.
         let probability = probability(abort.percentage, header);
         if probability > 0.0 {
             return Some((probability, answer.with_body("fault filter abort")));
@@ -135,6 +137,8 @@ impl HttpFault {
         if !self.downstream_nodes.is_empty() && !is_listed {
             return Tri::No;
         }
+        // "The fault injection filter can be applied selectively to requests that match a set of
+        // headers specified in the fault config."
         Tri::all(self.headers.iter().map(|matcher| matcher.matches(request)))
     }
 }

@@ -35,6 +35,7 @@ impl HeaderMutation {
             Some(PerRoute::HeaderMutation(own)) => &own.0[..],
             _ => &[],
         };
+        // A route adds to what the filter does, it does not take its place.
         for mutation in self.0.iter().chain(own) {
             if let Some((_, fact)) = mutation.apply(state) {
                 return FilterVerdict::Undecided(fact.into());

@@ -70,6 +70,8 @@ impl LocalRateLimit {
         else {
             return FilterVerdict::Passed("nothing is limited".into());
         };
+        // "If set, this will enable -- but not necessarily enforce -- the rate limit for the given
+        // fraction of requests."
         if enabled.numerator == 0 || enforced.numerator == 0 {
             return FilterVerdict::Passed("nothing is limited".into());
         }

@@ -136,6 +136,7 @@ impl Overrides {
 
 impl PerRoute {
     fn compile(raw: Raw<'_>, runtime: &Runtime<'_>) -> Self {
+        // What a route says of a filter has a type of its own, which tells the filter.
         let Some(TypedConfig { type_url, value }) = TypedConfig::of(raw) else {
             return Self::Other;
         };

@@ -41,6 +41,7 @@ impl ClientAddress {
             (false, hops) => hops,
         };
 
+        // Several lines of the header count as one list.
         let lines = state.request.header("x-forwarded-for");
         if lines.is_empty() {
             return Err("the header x-forwarded-for".into());

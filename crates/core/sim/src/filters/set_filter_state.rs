@@ -99,6 +99,7 @@ fn parts(format: &str) -> Option<Vec<FormatPart>> {
     while let Some((text, behind)) = rest.split_once('%') {
         parts.push(FormatPart::Text(text.into()));
         let (name, behind) = behind.strip_prefix("REQ(")?.split_once(")%")?;
+        // `%REQ(X?Y)%` falls back to another header.
         if name.contains('?') {
             return None;
         }

@@ -112,6 +112,7 @@ impl<'c> FilterWalk<'c> {
     }
 
     fn split(&mut self, ways: &[FilterBranch]) {
+        // Ways that have ended stay as they are.
         let branches = std::mem::take(&mut self.branches);
         let (open, mut all): (Vec<_>, Vec<_>) = branches
             .into_iter()

@@ -180,6 +180,7 @@ impl TokenSource {
                 let path = without_parameter(&state.request.path, name);
                 state.request.to_mut().path = path;
             }
+            // Envoy leaves cookies in the request.
             TokenPlace::Cookie | TokenPlace::Stated => {}
         }
     }

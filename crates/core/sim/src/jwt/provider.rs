@@ -155,6 +155,7 @@ impl JwtProvider {
         let Some(max) = self.max_lifetime else {
             return true;
         };
+        // Both ends in nanoseconds: a lifetime may have fractions of a second.
         let now = i128::from(now.seconds) * NANOS + i128::from(now.nanos);
         token.expiration != 0 && i128::from(token.expiration) * NANOS - now < max
     }
@@ -220,6 +221,7 @@ impl JwtProvider {
         state.clears_route |= self.clear_route_cache;
 
         let mut metadata = Vec::new();
+        // What later filters, RBAC above all, look claims up in.
         if !self.header_in_metadata.is_empty() {
             let header = MetadataEntry::Value(token.header.clone());
             metadata.push((self.header_in_metadata.clone(), header));
@@ -232,10 +234,13 @@ impl JwtProvider {
     }
 
     fn add_headers(&self, token: &Jwt, state: &mut RequestState<'_>) {
+        // "This field specifies the header name to forward a successfully verified JWT payload to
+        // the backend."
         if !self.forward_payload_header.is_empty() {
             let (_, payload) = token.signed.split_once('.').unwrap_or_default();
             state.add_header(&self.forward_payload_header, payload.to_owned());
         }
+        // "Add JWT claim to HTTP Header."
         for (header, claim) in &self.claim_to_headers {
             if let Some(value) = claim_text(&token.payload, claim) {
                 state.add_header(header, value);
@@ -288,6 +293,7 @@ fn max_lifetime(raw: Raw<'_>) -> Option<i128> {
 }
 
 fn keys_of(raw: Raw<'_>) -> Jwks {
+    // Keys that Envoy fetches are in no document: a token cannot be verified then.
     if let Some(local) = raw.get("local_jwks") {
         return match inline(local) {
             Some(text) => keys::parse(&text),

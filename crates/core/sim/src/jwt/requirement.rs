@@ -51,9 +51,15 @@ impl JwtRequirement {
                 };
                 Self::provider(&message::text(value, "provider_name"), audiences, providers)
             }
+            // "Their results are OR-ed. If any one of them passes, the result is passed."
             "requires_any" => Self::Any(Self::compile_list(value, providers)),
+            // "All of them must pass, if one of them fails or missing, it fails."
             "requires_all" => Self::All(Self::compile_list(value, providers)),
+            // "The requirement is satisfied if JWT is missing, but failed if JWT is presented but
+            // invalid."
             "allow_missing" => Self::AllowMissing(all_locations(providers)),
+            // "The requirement is always satisfied even if JWT is missing or the JWT verification
+            // fails."
             "allow_missing_or_failed" => Self::AllowMissingOrFailed(all_locations(providers)),
             other => Self::Unmodelled(
                 format!("what the JWT requirement {other} decides, which is not modelled").into(),

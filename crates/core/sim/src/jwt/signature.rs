@@ -133,6 +133,7 @@ fn rsa_parameters(family: &str, hash: Hash, bytes: usize) -> Option<&'static Rsa
 /// A JWS holds the two numbers of an ECDSA signature one after the other (RFC 7518, section 3.4).
 /// Envoy cuts it in half, however long it is.
 fn elliptic(token: &Jwt, point: &[u8], size: usize) -> Tri {
+    // Leading zeros do not count, but a number that is too long cannot be right.
     let half = token.signature.len() / 2;
     let (r, s) = (&token.signature[..half], &token.signature[half..2 * half]);
     let (Some(r), Some(s)) = (padded(r, size), padded(s, size)) else {

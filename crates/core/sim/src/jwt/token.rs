@@ -82,6 +82,7 @@ pub(crate) fn base64url(text: &str) -> Option<Vec<u8>> {
     let config = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::RequireNone)
         .with_decode_allow_trailing_bits(true);
+    // The library skips white space and does not mind bits that are left over.
     let text = text.replace(is_space, "");
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();

@@ -42,6 +42,7 @@ impl<'v> Verification<'v, '_> {
             let fact = format!("what the JWT provider {name} is, which the filter does not have");
             return RequirementOutcome::Unknown(fact.into());
         };
+        // Nobody but the filter may set the headers that its claims go to.
         provider.sanitize(self.state);
         let audiences = audiences.unwrap_or(&provider.audiences);
         let tokens = match self.tokens(locations) {
@@ -125,6 +126,7 @@ impl<'v> Verification<'v, '_> {
     }
 
     fn token_of_any(&mut self, extracted: &TokenSource) -> RequirementOutcome {
+        // The issuer is read before anything is verified: it tells whose keys count.
         let issuer = match Jwt::parse(&extracted.token) {
             Ok(token) => token.issuer,
             Err(status) => return RequirementOutcome::Failed(status),

@@ -45,6 +45,7 @@ impl CookieMatcher {
             Some(value) => self.matcher.matches(value),
             None => Tri::No,
         };
+        // A cookie that is not there did not match, so inverted it does.
         if self.invert_match {
             return matched.negate();
         }

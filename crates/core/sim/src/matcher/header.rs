@@ -54,6 +54,7 @@ impl HeaderMatcher {
 
     /// Whether the request's headers match.
     pub fn matches(&self, request: &Request) -> Tri {
+        // The values are looked at one by one, without a list of them.
         let mut values = request.values(&self.name).peekable();
         if values.peek().is_none() {
             return self.matches_missing(request);
@@ -82,6 +83,8 @@ impl HeaderMatcher {
         match &self.specifier {
             // "If set to true, and the header is missing, it is treated as an empty value".
             specifier if self.treat_missing_header_as_empty => self.inverted(specifier.matches("")),
+            // "If specified as false, header match will be performed based on whether the header is
+            // absent."
             HeaderSpecifier::Present(present) => self.inverted((!present).into()),
             // "the match rule … will not match if the header is not present", inverted or not.
             _ => Tri::No,
@@ -89,6 +92,7 @@ impl HeaderMatcher {
     }
 
     fn inverted(&self, matched: Tri) -> Tri {
+        // "If specified, the match result will be inverted before checking."
         if self.invert_match {
             return matched.negate();
         }

@@ -65,9 +65,11 @@ impl PathMatch {
     pub fn matches(&self, path: &str) -> Tri {
         let bytes = path.as_bytes();
         match self {
+            // "The prefix must match the beginning of the :path header."
             Self::Prefix(text, ignore) => {
                 string::starts_with(bytes, text.as_bytes(), *ignore).into()
             }
+            // "The path must exactly match the :path header once the query string is removed."
             Self::Path(text, ignore) => string::equal(bytes, text.as_bytes(), *ignore).into(),
             // "the path is equal to the prefix, or the prefix is followed by a /".
             Self::SeparatedPrefix(text, ignore) => {

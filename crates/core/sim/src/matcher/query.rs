@@ -43,6 +43,7 @@ impl QueryParameterMatcher {
         match (&self.specifier, query_parameter(path, &self.name)) {
             (QuerySpecifier::Present(present), value) => (value.is_some() == *present).into(),
             (QuerySpecifier::String(matcher), Some(value)) => matcher.matches(value),
+            // Text is only compared with a parameter that is there.
             (QuerySpecifier::String(_), None) => Tri::No,
             (QuerySpecifier::Unmodelled(fact), _) => Tri::Unknown(fact.clone()),
         }

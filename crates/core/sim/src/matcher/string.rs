@@ -90,6 +90,7 @@ impl StringMatcher {
             StringPattern::Prefix(text) => starts_with(bytes, text.as_bytes(), same).into(),
             StringPattern::Suffix(text) => ends_with(bytes, text.as_bytes(), same).into(),
             StringPattern::Contains(text) => contains(bytes, text.as_bytes(), same).into(),
+            // The whole value must match.
             StringPattern::Regex(regex) => regex.matches(value),
             StringPattern::Unmodelled(fact) => Tri::Unknown(fact.clone()),
         }

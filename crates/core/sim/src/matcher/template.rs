@@ -50,6 +50,7 @@ fn pattern(source: &str) -> Option<String> {
     let mut out = String::new();
     let mut rest = source.strip_prefix('/')?;
     loop {
+        // Each round begins behind a slash.
         out.push('/');
         if rest.is_empty() {
             return Some(out);

@@ -148,6 +148,7 @@ fn step(rest: &[u8], out: &mut String) -> Option<usize> {
 fn unescape([high, low]: [u8; 2], out: &mut String) -> Option<()> {
     let byte = hexadecimal(high) * 16 + hexadecimal(low);
     match byte {
+        // A NUL in a path is never taken.
         0 => return None,
         b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
         byte if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),

@@ -208,12 +208,14 @@ fn header(matcher: &HeaderMatcher, state: &RequestState<'_>) -> Tri {
     if state.is_http {
         return matcher.matches(&state.request);
     }
+    // No header has an empty name.
     let mut nameless = matcher.clone();
     nameless.name = "".into();
     nameless.matches(&state.request)
 }
 
 fn server_name<'s>(state: &'s RequestState<'_>) -> &'s str {
+    // "The request server from the client's connection request. This is typically TLS SNI."
     match &state.request.connection.tls {
         Some(tls) => tls.sni.as_deref().unwrap_or_default(),
         None => "",
@@ -269,6 +271,7 @@ fn why_authenticated(name: Option<&StringMatcher>, caller: &Peer) -> String {
 fn filter_state(key: &str, matcher: &StringMatcher, state: &RequestState<'_>) -> Tri {
     match filter_state_value(key, state) {
         Some(value) => matcher.matches(value),
+        // Filters that are not modelled may have set any other object.
         None if key != PEER_PRINCIPAL => Tri::unknown(format!("the filter state {key}")),
         None if state.caller == Peer::Unknown => Tri::unknown(IDENTITY),
         None => Tri::No,

@@ -8,11 +8,13 @@ pub(super) fn of_alternatives(rules: &[RbacRule], state: &RequestState<'_>) -> V
     if RbacRule::any(rules, state) == Tri::Yes {
         return Vec::new();
     }
+    // Alternatives of one kind, as a list of ports, are told in one sentence.
     let is_condition = |rule: &RbacRule| matches!(rule, RbacRule::Condition(_));
     if rules.iter().all(is_condition) {
         return joined(failures_of(rules, state)).into_iter().collect();
     }
 
+    // The alternative that lacks the least is what the user most likely meant.
     let mut fewest: Option<Vec<String>> = None;
     for rule in rules {
         let failures = failures(rule, state);

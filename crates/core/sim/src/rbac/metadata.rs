@@ -83,12 +83,14 @@ impl MetadataMatcher {
 
     /// Whether what is in the metadata matches.
     pub fn matches(&self, state: &RequestState<'_>) -> Tri {
+        // What a route says of itself is known; what filters wrote may not be.
         let matched = match (self.of_route, state.route) {
             (false, _) => self.matches_request(state),
             (true, Some(route)) => self.matches_route(route),
             // "Return false if there's no route since we can't match its metadata": also inverted.
             (true, None) => return Tri::No,
         };
+        // "If true, the match result will be inverted."
         if self.invert {
             matched.negate()
         } else {

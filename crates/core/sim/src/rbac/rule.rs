@@ -61,7 +61,9 @@ impl RbacRule {
     /// Whether it holds.
     pub fn matches(&self, state: &RequestState<'_>) -> Tri {
         match self {
+            // "A set of rules that all must match in order to define the action."
             Self::And(rules) => Tri::all(rules.iter().map(|rule| rule.matches(state))),
+            // "A set of rules where at least one must match in order to define the action."
             Self::Or(rules) => Self::any(rules, state),
             Self::Not(rule) => rule.matches(state).negate(),
             Self::Any => Tri::Yes,
