@@ -18,7 +18,7 @@ mod template;
 mod webhook;
 
 use policy::Policy;
-pub use served::{Ca, Served};
+pub use served::{Ca, WebhookBackend};
 pub use template::Template;
 pub use webhook::{Candidate, Injector, Stage};
 
@@ -191,7 +191,7 @@ impl<'m> Injectors<'m> {
     }
 
     /// Whether anything answers a webhook's calls.
-    pub fn served(&self, injector: Injector<'m>) -> Served<'m> {
+    pub fn served(&self, injector: Injector<'m>) -> WebhookBackend<'m> {
         served::of(self.mesh, injector)
     }
 }

@@ -43,7 +43,7 @@ pub mod traffic;
 pub use change::{Change, Op, Patch};
 pub use config::{MeshConfig, MeshNetworks};
 pub use domain::Domain;
-pub use files::Beside;
+pub use files::MeshOverrides;
 use index::Index;
 pub use lazy::Lazy;
 pub use objects::{Object, ObjectRef, Objects};

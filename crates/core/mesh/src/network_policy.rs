@@ -46,16 +46,16 @@ pub enum Direction {
 pub enum Passage<'m> {
     /// It may: by these rules, one an isolated end, or, when there are none, because no policy
     /// selects either end.
-    Allowed(Vec<Evidence<'m>>),
+    Allowed(Vec<PolicyPart<'m>>),
     /// It may not. Each end that refuses, the client's first: all of them have to be opened.
-    Blocked(Vec<Blocked<'m>>),
+    Blocked(Vec<ClosedEnd<'m>>),
     /// It cannot be told without this fact, which these rules ask for.
-    Unknown(String, Vec<Evidence<'m>>),
+    Unknown(String, Vec<PolicyPart<'m>>),
 }
 
 /// A part of a policy.
 #[derive(Clone, Copy, Debug)]
-pub struct Evidence<'m> {
+pub struct PolicyPart<'m> {
     /// The policy.
     pub policy: &'m Object,
     /// The part; [`Object::pointer_of`] tells its place.
@@ -64,14 +64,14 @@ pub struct Evidence<'m> {
 
 /// An end that refuses.
 #[derive(Clone, Debug)]
-pub struct Blocked<'m> {
+pub struct ClosedEnd<'m> {
     /// Which end.
     pub direction: Direction,
     /// The pod at this end.
     pub pod: &'m Object,
     /// The policies that select it in this direction, each with its list of rules. None of them
     /// allows the connection.
-    pub policies: Vec<Evidence<'m>>,
+    pub policies: Vec<PolicyPart<'m>>,
     /// The rule that came nearest to allowing it; none when no policy has a rule.
     pub nearest: Option<NearMiss<'m>>,
     /// What would open this end.
@@ -264,7 +264,7 @@ fn decide<'m>(
     policies: &[&'m Object],
     verdicts: &[Verdict<'m>],
 ) -> Passage<'m> {
-    let evidence = |verdict: &Verdict<'m>| Evidence {
+    let evidence = |verdict: &Verdict<'m>| PolicyPart {
         policy: verdict.policy,
         node: verdict.rule,
     };
@@ -274,7 +274,7 @@ fn decide<'m>(
     let lists = || {
         policies
             .iter()
-            .map(|policy| Evidence {
+            .map(|policy| PolicyPart {
                 policy,
                 node: rules_of(policy, direction),
             })
@@ -312,7 +312,7 @@ fn decide<'m>(
         direction,
         wire,
     );
-    Passage::Blocked(vec![Blocked {
+    Passage::Blocked(vec![ClosedEnd {
         direction,
         pod,
         policies: lists(),

@@ -23,7 +23,7 @@ pub struct Target {
 
 /// The proxies behind a target, best choice first. There is at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ProxyChoice {
     /// The one to take.
     pub proxy: ProxyRef,
     /// The others that would do.
@@ -112,7 +112,7 @@ impl Target {
     ///
     /// # Errors
     /// When there is none, with what to try instead.
-    pub fn resolve(&self, snapshot: &Snapshot, shape: Shape) -> Result<Found, String> {
+    pub fn resolve(&self, snapshot: &Snapshot, shape: Shape) -> Result<ProxyChoice, String> {
         let wanted = |proxy: &ProxyRef| {
             self.source
                 .as_ref()
@@ -130,7 +130,7 @@ impl Target {
             let mut found = proxies.iter().filter(named).cloned().collect::<Vec<_>>();
             return match found.len() {
                 0 => Err(self.not_found(&proxies, shape)),
-                1 => Ok(Found {
+                1 => Ok(ProxyChoice {
                     proxy: found.remove(0),
                     others: Vec::new(),
                 }),
@@ -144,7 +144,7 @@ impl Target {
         let proxy = found
             .next()
             .ok_or_else(|| self.not_found(&proxies, shape))?;
-        Ok(Found {
+        Ok(ProxyChoice {
             proxy,
             others: found.collect(),
         })

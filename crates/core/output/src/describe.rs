@@ -31,7 +31,7 @@ fn line(fact: &Fact, width: usize, about: &ObjectRef) -> String {
     let by = fact
         .by
         .as_ref()
-        .filter(|by| *by != about)
+        .filter(|by| **by != *about)
         .map(|by| format!("  [{by}]"))
         .unwrap_or_default();
     let gap = if width == 0 { "" } else { "  " };

@@ -37,7 +37,7 @@ pub fn anchor(heading: &str) -> String {
 
 /// What the lines so far are part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Block {
+enum MarkdownBlock {
     None,
     Paragraph,
     List(&'static str),
@@ -47,31 +47,35 @@ enum Block {
 
 fn body(markdown: &str) -> String {
     let mut out = String::new();
-    let mut block = Block::None;
+    let mut block = MarkdownBlock::None;
     for line in markdown.lines() {
-        block = step(&mut out, block, line).unwrap_or(Block::None);
+        block = step(&mut out, block, line).unwrap_or(MarkdownBlock::None);
     }
     // A String takes all text.
-    let _ = open(&mut out, block, Block::None);
+    let _ = open(&mut out, block, MarkdownBlock::None);
     out
 }
 
-fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Error> {
+fn step(
+    out: &mut String,
+    block: MarkdownBlock,
+    line: &str,
+) -> Result<MarkdownBlock, std::fmt::Error> {
     if line.starts_with("```") {
-        let next = if block == Block::Code {
-            Block::None
+        let next = if block == MarkdownBlock::Code {
+            MarkdownBlock::None
         } else {
-            Block::Code
+            MarkdownBlock::Code
         };
         return open(out, block, next);
     }
-    if block == Block::Code {
+    if block == MarkdownBlock::Code {
         writeln!(out, "{}", escape_html(line))?;
         return Ok(block);
     }
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     if (1..=6).contains(&level) && line[level..].starts_with(' ') {
-        let block = open(out, block, Block::None)?;
+        let block = open(out, block, MarkdownBlock::None)?;
         let text = line[level..].trim();
         writeln!(
             out,
@@ -89,7 +93,7 @@ fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::E
         .map(|item| ("ul", item))
         .or(numbered.map(|(_, item)| ("ol", item)))
     {
-        let block = open(out, block, Block::List(item.0))?;
+        let block = open(out, block, MarkdownBlock::List(item.0))?;
         writeln!(out, "<li>{}</li>", inline(item.1))?;
         return Ok(block);
     }
@@ -97,14 +101,18 @@ fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::E
         return row(out, block, line);
     }
     if line.trim().is_empty() {
-        return open(out, block, Block::None);
+        return open(out, block, MarkdownBlock::None);
     }
-    let block = open(out, block, Block::Paragraph)?;
+    let block = open(out, block, MarkdownBlock::Paragraph)?;
     writeln!(out, "{}", inline(line))?;
     Ok(block)
 }
 
-fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Error> {
+fn row(
+    out: &mut String,
+    block: MarkdownBlock,
+    line: &str,
+) -> Result<MarkdownBlock, std::fmt::Error> {
     if line
         .bytes()
         .all(|byte| matches!(byte, b'|' | b'-' | b':' | b' '))
@@ -112,8 +120,12 @@ fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Er
     {
         return Ok(block);
     }
-    let cell = if block == Block::Table { "td" } else { "th" };
-    let block = open(out, block, Block::Table)?;
+    let cell = if block == MarkdownBlock::Table {
+        "td"
+    } else {
+        "th"
+    };
+    let block = open(out, block, MarkdownBlock::Table)?;
     let line = line.replace("\\|", "\u{0}");
     let cells = line
         .trim()
@@ -130,23 +142,27 @@ fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Er
 }
 
 /// Closes what is open and opens the next, unless it is the same.
-fn open(out: &mut String, block: Block, next: Block) -> Result<Block, std::fmt::Error> {
+fn open(
+    out: &mut String,
+    block: MarkdownBlock,
+    next: MarkdownBlock,
+) -> Result<MarkdownBlock, std::fmt::Error> {
     if block == next {
         return Ok(next);
     }
     match block {
-        Block::None => {}
-        Block::Paragraph => writeln!(out, "</p>")?,
-        Block::List(tag) => writeln!(out, "</{tag}>")?,
-        Block::Table => writeln!(out, "</table>")?,
-        Block::Code => writeln!(out, "</code></pre>")?,
+        MarkdownBlock::None => {}
+        MarkdownBlock::Paragraph => writeln!(out, "</p>")?,
+        MarkdownBlock::List(tag) => writeln!(out, "</{tag}>")?,
+        MarkdownBlock::Table => writeln!(out, "</table>")?,
+        MarkdownBlock::Code => writeln!(out, "</code></pre>")?,
     }
     match next {
-        Block::None => {}
-        Block::Paragraph => write!(out, "<p>")?,
-        Block::List(tag) => writeln!(out, "<{tag}>")?,
-        Block::Table => writeln!(out, "<table>")?,
-        Block::Code => write!(out, "<pre><code>")?,
+        MarkdownBlock::None => {}
+        MarkdownBlock::Paragraph => write!(out, "<p>")?,
+        MarkdownBlock::List(tag) => writeln!(out, "<{tag}>")?,
+        MarkdownBlock::Table => writeln!(out, "<table>")?,
+        MarkdownBlock::Code => write!(out, "<pre><code>")?,
     }
     Ok(next)
 }

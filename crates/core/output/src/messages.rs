@@ -6,7 +6,7 @@ use crate::json::to_pretty;
 use crate::report::Paint;
 use crate::yaml;
 use meshladder_judge::finding::Severity;
-use meshladder_judge::report::{Report, Told};
+use meshladder_judge::report::{Report, ReportEntry};
 use meshladder_judge::rules;
 use serde::Serialize;
 
@@ -62,7 +62,7 @@ fn messages(report: &Report) -> Vec<MessageJson<'_>> {
     report.findings.iter().map(message).collect()
 }
 
-fn message(told: &Told) -> MessageJson<'_> {
+fn message(told: &ReportEntry) -> MessageJson<'_> {
     let code = rules::shown_code(&told.finding);
     // Only codes of its own have a page there.
     let documentation_url = if code.starts_with("IST") {
@@ -90,7 +90,7 @@ fn level(severity: Severity) -> &'static str {
 }
 
 /// `file:line`
-fn reference(told: &Told) -> String {
+fn reference(told: &ReportEntry) -> String {
     let Some(shown) = told.shown.first() else {
         return String::new();
     };

@@ -244,7 +244,7 @@ impl<'a> Cluster<'a> {
         for (number, endpoint) in self.endpoints.iter().enumerate() {
             let share = shares.iter().find(|share| share.endpoint == number);
             record.push(MatchCandidate {
-                what: endpoint.address.to_string(),
+                what: endpoint.address.to_string().into(),
                 matched: share.is_some().into(),
                 why: self.why(endpoint, share, shares),
                 at: endpoint.at.unwrap_or(self.at),
@@ -253,7 +253,7 @@ impl<'a> Cluster<'a> {
 
         if let ClusterChoice::Unknown(fact) = &self.choice {
             record.push(MatchCandidate {
-                what: self.name.to_string(),
+                what: self.name.to_string().into(),
                 matched: Tri::Unknown(fact.clone()),
                 why: fact.to_string(),
                 at: self.at,
@@ -289,8 +289,10 @@ impl Endpoint<'_> {
     where
         Self: 'e,
     {
-        if let Health::Unhealthy(why) = &self.health {
-            return why.to_string();
+        match self.health {
+            Health::Ejected => return "ejected by outlier detection".to_owned(),
+            Health::Unhealthy(why) => return why.to_owned(),
+            Health::Healthy | Health::Degraded => {}
         }
         for other in picked {
             // Others like it are picked, so it must be the locality.

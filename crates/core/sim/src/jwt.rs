@@ -283,7 +283,7 @@ impl JwtRule {
 
     fn candidate(&self, matched: &Tri, request: &Request) -> MatchCandidate {
         MatchCandidate {
-            what: format!("JWT rule {}", self.matches.describe()),
+            what: format!("JWT rule {}", self.matches.describe()).into(),
             matched: matched.clone(),
             why: self.matches.why(request),
             at: self.at,

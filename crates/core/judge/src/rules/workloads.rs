@@ -4,8 +4,8 @@
 use super::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::absence::holds;
 use super::analyzed::has_proxy;
-use super::held::holds;
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::{INJECTION, REVISION, Template};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{aka, place};
-use meshladder_judge::report::{Report, Told};
+use meshladder_judge::report::{Report, ReportEntry};
 
 /// The report as Markdown: a table, and the proof of each row below it.
 pub fn to_markdown(report: &Report) -> String {
@@ -39,7 +39,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
     report.findings.iter().try_for_each(|told| proof(out, told))
 }
 
-fn proof(out: &mut String, told: &Told) -> std::fmt::Result {
+fn proof(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
     let finding = &told.finding;
     let title = super::escape_xml(&format!("{} {}", finding.code, finding.subject));
     writeln!(out, "\n<details><summary>{title}</summary>\n")?;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{headline, hit_count};
 use crate::escape_html as escape;
 use meshladder_judge::finding::Finding;
-use meshladder_judge::report::{Outcome, Report, Told};
+use meshladder_judge::report::{Outcome, Report, ReportEntry};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff;overflow-wrap:anywhere}\
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;width:100%}th{text-align:left}\
@@ -79,7 +79,7 @@ fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) -> s
     }
 }
 
-fn finding(out: &mut String, told: &Told) -> std::fmt::Result {
+fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
     let Finding {
         code,
         name,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::{headline, hit_count};
 use meshladder_judge::finding::{Evidence, Finding, Fix, FixKind, Rung};
-use meshladder_judge::report::{Outcome, Report, RungOutcome, Shown, Told};
+use meshladder_judge::report::{Citation, Outcome, Report, ReportEntry, RungOutcome};
 
 /// How text is set off; nothing carries its meaning by colour alone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,12 +52,12 @@ fn draw(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result {
     for rung in &report.rungs {
         ladder_line(out, rung, report, paint)?;
     }
-    let loud: Vec<&Told> = report
+    let loud: Vec<&ReportEntry> = report
         .findings
         .iter()
         .filter(|told| told.finding.is_loud())
         .collect();
-    let roots: Vec<&&Told> = loud
+    let roots: Vec<&&ReportEntry> = loud
         .iter()
         .filter(|told| told.finding.caused_by.is_empty())
         .collect();
@@ -119,7 +119,7 @@ fn here(rung: Rung, report: &Report) -> String {
     codes.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-fn cause(out: &mut String, told: &Told, first: bool, paint: Paint) -> std::fmt::Result {
+fn cause(out: &mut String, told: &ReportEntry, first: bool, paint: Paint) -> std::fmt::Result {
     let Finding {
         code,
         name,
@@ -160,7 +160,7 @@ fn repair(out: &mut String, fix: &Fix, paint: Paint) -> std::fmt::Result {
     if fix.kind == FixKind::Advice {
         return writeln!(out, "  {} {}", paint.bold("fix:"), fix.text);
     }
-    let note = match (&fix.change, &fix.unchecked) {
+    let note = match (&fix.change, fix.why_untried()) {
         (Some(_), None) => ", tried on the objects: the cause goes away".to_owned(),
         (_, Some(why)) => format!(", not tried: {why}"),
         (None, None) => String::new(),
@@ -176,7 +176,12 @@ fn repair(out: &mut String, fix: &Fix, paint: Paint) -> std::fmt::Result {
 }
 
 /// Where it stands, and the lines that stand there.
-fn frame(out: &mut String, evidence: &Evidence, there: &Shown, paint: Paint) -> std::fmt::Result {
+fn frame(
+    out: &mut String,
+    evidence: &Evidence,
+    there: &Citation,
+    paint: Paint,
+) -> std::fmt::Result {
     let pointer = there.pointer.as_deref().unwrap_or_default();
     let line = there
         .line

@@ -31,7 +31,12 @@ pub fn to_text(trace: &Trace, call: &str, verbose: bool, marks: Marks) -> String
 }
 
 fn write_hop(out: &mut String, hop: &Hop, verbose: bool, marks: Marks) {
-    let _ = writeln!(out, "\n{} ({})", hop.proxy, hop.direction);
+    let _ = writeln!(
+        out,
+        "\n{} ({})",
+        hop.proxy.namespaced_name(),
+        hop.direction.word()
+    );
     for step in &hop.steps {
         write_step(out, step, verbose, marks);
     }
@@ -59,7 +64,8 @@ fn write_step(out: &mut String, step: &Step, verbose: bool, marks: Marks) {
     let _ = writeln!(
         out,
         "  {:<14}{before}{}{after}{object}",
-        step.stage, step.chosen
+        step.stage.word(),
+        step.chosen
     );
     if !verbose {
         return;
@@ -113,7 +119,8 @@ fn write_branch(out: &mut String, branch: &Branch) {
     let share = branch.weight.map_or("    ?".to_owned(), |weight| {
         format!("{:4.0} %", weight * 100.0)
     });
-    let way = [branch.cluster.as_deref(), branch.endpoint.as_deref()]
+    let endpoint = branch.endpoint.map(|(ip, port)| format!("{ip}:{port}"));
+    let way = [branch.cluster.as_deref(), endpoint.as_deref()]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()

@@ -258,7 +258,7 @@ impl Priority {
                 self.degraded += 1;
                 self.weights[1] += endpoint.weight;
             }
-            Health::Unhealthy(_) => {}
+            Health::Ejected | Health::Unhealthy(_) => {}
         }
     }
 

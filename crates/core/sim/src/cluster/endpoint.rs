@@ -49,8 +49,10 @@ pub enum Health {
     Healthy,
     /// When there are not enough healthy ones.
     Degraded,
+    /// No, since outlier detection has ejected it.
+    Ejected,
     /// No, for this reason.
-    Unhealthy(Cow<'static, str>),
+    Unhealthy(&'static str),
 }
 
 /// All that documents say of endpoints.
@@ -172,7 +174,7 @@ impl<'a> Endpoint<'a> {
     }
 
     pub(super) fn is_unhealthy(&self) -> bool {
-        matches!(self.health, Health::Unhealthy(_))
+        matches!(self.health, Health::Ejected | Health::Unhealthy(_))
     }
 
     pub(super) fn has_locality_weight(&self) -> bool {
@@ -238,8 +240,7 @@ const EXCLUDED: [&str; 2] = ["excluded_via_immediate_hc_fail", "pending_active_h
 const DRAINING: &str = "DRAINING";
 
 /// The flags of a host that is not picked, and what they mean.
-const FAILURES: [(&str, &str); 4] = [
-    ("failed_outlier_check", "ejected by outlier detection"),
+const FAILURES: [(&str, &str); 3] = [
     (
         "pending_active_hc",
         "waits for its first active health check",
@@ -259,18 +260,21 @@ impl Health {
     /// Envoy as `UNHEALTHY`".
     fn of_eds(status: &str) -> Self {
         match status {
-            "UNHEALTHY" => Self::Unhealthy("istiod says it is unhealthy (EDS)".into()),
-            DRAINING => Self::Unhealthy("istiod says it is draining (EDS)".into()),
-            "TIMEOUT" => Self::Unhealthy("istiod says its health check timed out (EDS)".into()),
+            "UNHEALTHY" => Self::Unhealthy("istiod says it is unhealthy (EDS)"),
+            DRAINING => Self::Unhealthy("istiod says it is draining (EDS)"),
+            "TIMEOUT" => Self::Unhealthy("istiod says its health check timed out (EDS)"),
             "DEGRADED" => Self::Degraded,
             _ => Self::Healthy,
         }
     }
 
     fn of_host(host: &HostStatus<'_>) -> Self {
+        if host.has("failed_outlier_check") {
+            return Self::Ejected;
+        }
         for (flag, why) in FAILURES {
             if host.has(flag) {
-                return Self::Unhealthy(why.into());
+                return Self::Unhealthy(why);
             }
         }
         match Self::of_eds(&host.eds_health()) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::rules::Facts;
-use crate::rules::accepted::Accepted;
+use crate::rules::peer_modes::PeerModes;
 use crate::rules::workloads::{self, Selectors};
 use meshladder_capture::Kind;
 use meshladder_mesh::host::{covers, specificity};
@@ -118,7 +118,7 @@ pub(in crate::rules) fn clashes<'m>(
 /// What stands behind Services.
 struct Servers<'f, 'm> {
     facts: &'f Facts<'m>,
-    accepted: Accepted<'m>,
+    accepted: PeerModes<'m>,
     /// A workload in the mesh, by the Service that selects it.
     behind: BTreeMap<&'m ObjectRef, Template<'m>>,
 }
@@ -147,7 +147,7 @@ impl<'f, 'm> Servers<'f, 'm> {
         let behind = chosen.into_iter().flat_map(of_service).collect();
         Self {
             facts,
-            accepted: Accepted::of(facts),
+            accepted: PeerModes::of(facts),
             behind,
         }
     }

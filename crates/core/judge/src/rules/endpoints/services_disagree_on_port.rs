@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::met;
+use super::called_service;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -27,9 +27,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut told = Vec::new();
-    for met in met::services(facts, case) {
+    for called in called_service::services(facts, case) {
         out.examined();
-        let Some(pod) = met
+        let Some(pod) = called
             .pods(facts.mesh, None)
             .into_iter()
             .find(|pod| has_proxy(facts, pod))
@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             else {
                 continue;
             };
-            let is_asked = first.id == met.service.id || other.id == met.service.id;
+            let is_asked = first.id == called.service.id || other.id == called.service.id;
             if !is_asked || told.contains(&(first.id.clone(), other.id.clone(), number)) {
                 continue;
             }
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 "{} and {} both lead to port {number} of {}, one as {} and one as {}: the pod's proxy can use only one",
                 first.id,
                 other.id,
-                met::workload_ref(facts.mesh, pod),
+                called_service::workload_ref(facts.mesh, pod),
                 kind(port),
                 kind(clash)
             );
@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             );
             finding.see(Evidence::of(first, port.node, "the older Service's port"));
             finding.hits(first.id.clone());
-            met::hit(finding, other, &[pod], case);
+            called_service::hit(finding, other, &[pod], case);
             // What is sniffed may still be told apart on the wire.
             if [port, clash]
                 .iter()

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
-use crate::rules::witness::{self, Told};
+use crate::rules::accounts::{self, Account};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -26,14 +26,14 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let timed_out = |told: &Told<'_>| told.has("UT") || told.details == "response_timeout";
-    let told = witness::told(facts, case).into_iter().find(timed_out);
+    let timed_out = |told: &Account<'_>| told.has("UT") || told.details == "response_timeout";
+    let told = accounts::of(facts, case).into_iter().find(timed_out);
     let is_seen = case.seen.is_some_and(|seen| seen.has("UT"));
     if told.is_none() && !is_seen {
         return;
     }
     let waited = told.as_ref().and_then(|told| told.line?.duration);
-    let services = witness::virtual_services(facts, case);
+    let services = accounts::virtual_services(facts, case);
     let timeouts = services.iter().flat_map(|service| {
         timeouts(service)
             .into_iter()
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "{} lets {} wait for {text} only, and the application takes longer",
         service.id,
-        witness::call(case)
+        accounts::call(case)
     );
     let finding = out.find(
         service.id.clone(),
@@ -75,10 +75,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 
 /// No route's timeout fits: the caller may have set one in a header, and the work is slow in any
 /// case.
-fn slow(facts: &Facts<'_>, case: &Case<'_>, told: Told<'_>, out: &mut Sink) {
+fn slow(facts: &Facts<'_>, case: &Case<'_>, told: Account<'_>, out: &mut Sink) {
     let server = case.servers.first().map(|server| server.workload());
     let Some(server) =
-        server.or_else(|| witness::outside(facts, case).map(|entry| entry.id.clone()))
+        server.or_else(|| accounts::outside(facts, case).map(|entry| entry.id.clone()))
     else {
         return;
     };
@@ -89,7 +89,7 @@ fn slow(facts: &Facts<'_>, case: &Case<'_>, told: Told<'_>, out: &mut Sink) {
     let waited = told.line.and_then(|line| line.duration).unwrap_or_default();
     let message = format!(
         "the application of {server} does not answer {} within {waited} ms, and no VirtualService sets that timeout",
-        witness::call(case)
+        accounts::call(case)
     );
     let finding = out.find(server, message, told.proof);
     finding

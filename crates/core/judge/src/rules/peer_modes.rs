@@ -12,14 +12,14 @@ use meshladder_mesh::policies::age;
 use meshladder_text::tree::Node;
 
 /// PeerAuthentications, found by the workload they are for.
-pub(super) struct Accepted<'m> {
+pub(super) struct PeerModes<'m> {
     mesh: &'m Mesh,
     selectors: Selectors<'m>,
     /// The namespaces with pods in the mesh; none when workloads are not known.
     in_mesh: Option<BTreeSet<&'m str>>,
 }
 
-impl<'m> Accepted<'m> {
+impl<'m> PeerModes<'m> {
     pub(super) fn of(facts: &Facts<'m>) -> Self {
         let mesh = facts.mesh;
         let in_mesh = workloads::are_known(facts).then(|| {

@@ -6,19 +6,19 @@ use crate::finding::{Evidence, Fix, Op};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::snapshot::{DocId, ProxyRef};
+use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, ServicePort};
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Object, PodFacts};
-use meshladder_sim::trace::{Branch, EndKind, Hop};
+use meshladder_sim::trace::{Branch, EndKind, Hop, HopDirection, StepOutcome};
 use meshladder_sim::walk::Caller;
 use meshladder_text::tree::{Node, Value};
 
 /// One account of how the request ended.
 #[derive(Debug)]
-pub(super) struct Told<'r> {
+pub(super) struct Account<'r> {
     pub(super) side: Side,
     pub(super) code: u16,
     pub(super) flags: Vec<&'r str>,
@@ -40,7 +40,7 @@ pub(super) enum Side {
     Server,
 }
 
-impl Told<'_> {
+impl Account<'_> {
     pub(super) fn has(&self, flag: &str) -> bool {
         self.flags.contains(&flag)
     }
@@ -56,7 +56,7 @@ impl Told<'_> {
 
 /// Every account of an end like the one that was seen: the servers' logs first, then the client's,
 /// then the walk. Without anything seen the last line of each log counts. Nothing after a success.
-pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
+pub(super) fn of<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Account<'r>> {
     if case.seen.is_some_and(super::Symptom::is_success) {
         return Vec::new();
     }
@@ -102,13 +102,13 @@ fn fits(case: &Case<'_>, code: u16, flags: &[impl AsRef<str>], side: Side) -> bo
     code == seen.code && (seen.flags.is_empty() || relayed || shared)
 }
 
-fn logged<'r>(facts: &Facts<'r>, line: &'r AccessLine, side: Side) -> Told<'r> {
+fn logged<'r>(facts: &Facts<'r>, line: &'r AccessLine, side: Side) -> Account<'r> {
     let details = if line.details.is_empty() {
         &line.termination
     } else {
         &line.details
     };
-    Told {
+    Account {
         side,
         code: line.code,
         flags: line.flags.iter().map(String::as_str).collect(),
@@ -166,7 +166,7 @@ pub(super) fn line_shows(line: &AccessLine) -> Evidence {
     )
 }
 
-fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> Told<'r> {
+fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> Account<'r> {
     let ends =
         |hop: &&Hop| hop.log.details == branch.end.details && hop.log.code == branch.end.code;
     let hop = case
@@ -176,11 +176,9 @@ fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> To
         .rev()
         .find(ends)
         .or(case.trace.hops.last());
-    let is_inbound = hop.is_some_and(|hop| hop.direction == "inbound");
-    let pod = hop
-        .and_then(|hop| hop.proxy.split_once('/'))
-        .and_then(|(ns, name)| facts.mesh.pod(ns, name));
-    Told {
+    let is_inbound = hop.is_some_and(|hop| hop.direction == HopDirection::Inbound);
+    let pod = hop.and_then(|hop| facts.mesh.pod(&hop.proxy.namespace, &hop.proxy.pod));
+    Account {
         side: if is_inbound {
             Side::Server
         } else {
@@ -205,7 +203,7 @@ fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
         hop.steps
             .iter()
             .rev()
-            .find(|step| step.chosen.contains(": answers "))
+            .find(|step| step.outcome == StepOutcome::Answered)
             .cloned()
     };
     let step = hop.as_ref().and_then(answers);
@@ -223,31 +221,18 @@ fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
         .or(step.as_ref().and_then(|step| step.evidence.first()))
     {
         Some(at) => Evidence::offset(&at.doc, at.offset, shows),
-        None => Evidence::document(&dump_of(hop.map_or("", |hop| hop.proxy.as_str())), shows),
+        None => {
+            let proxy = hop.map(|hop| hop.proxy.clone()).unwrap_or_default();
+            Evidence::document(&DocId::of_proxy(&proxy, "config_dump.json"), shows)
+        }
     }
-}
-
-fn dump_of(proxy: &str) -> DocId {
-    let (namespace, pod) = proxy.split_once('/').unwrap_or_default();
-    let proxy = ProxyRef {
-        source: String::new(),
-        namespace: namespace.to_owned(),
-        pod: pod.to_owned(),
-    };
-    DocId::of_proxy(&proxy, "config_dump.json")
 }
 
 /// The pod whose proxy calls the server: the caller, or the gateway that it comes through.
 pub(super) fn caller<'r>(facts: &Facts<'r>, case: &Case<'r>) -> Option<&'r PodFacts> {
-    let first = || {
-        case.trace
-            .hops
-            .first()
-            .filter(|hop| hop.direction != "inbound")
-    };
     case.client.or_else(|| {
-        let (namespace, name) = first()?.proxy.split_once('/')?;
-        facts.mesh.pod(namespace, name)
+        let proxy = &case.trace.sender()?.proxy;
+        facts.mesh.pod(&proxy.namespace, &proxy.pod)
     })
 }
 

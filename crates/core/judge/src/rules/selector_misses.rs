@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::config::nearest::nearest;
-use super::endpoints::met;
+use super::endpoints::called_service;
 use super::workloads::Selectors;
 use super::{Case, Facts, Sink, workloads};
 use crate::finding::{Evidence, Fix, Op, Severity};
@@ -70,7 +70,7 @@ pub(super) fn tell_nobody(
     let Some(wanted) = selector(policy.spec()) else {
         return;
     };
-    let words = met::labels_in_words(wanted);
+    let words = called_service::labels_in_words(wanted);
     let is_asked = |pod: &&Object| {
         case.is_none_or(|case| {
             case.servers
@@ -88,7 +88,7 @@ pub(super) fn tell_nobody(
     };
     let near = pods().find_map(|pod| Some((pod, slip(policy, pod)?)));
     if let Some((pod, (label, own))) = near {
-        let workload = met::workload_ref(facts.mesh, pod);
+        let workload = called_service::workload_ref(facts.mesh, pod);
         let message = format!(
             "{} selects {words}, which nothing has: {workload} has {own}",
             policy.id
@@ -110,7 +110,7 @@ pub(super) fn tell_nobody(
         let message = format!(
             "{} selects {words}, which {} has, but a policy reaches only its own namespace",
             policy.id,
-            met::workload_ref(facts.mesh, pod)
+            called_service::workload_ref(facts.mesh, pod)
         );
         let finding = out.find(
             policy.id.clone(),
