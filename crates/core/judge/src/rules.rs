@@ -1,5 +1,8 @@
 //! The rules: one folder a family, an `.rs` and an `.md` a rule. The `.md` is the rule's page, and
 //! its examples are run.
+//!
+//! `registry.rs` lists the families and finds a rule, `retired.rs` has the codes that were given up,
+//! `codes.rs` those of other tools; `shared/` is what several families use. All else is a family.
 
 use crate::finding::{Confidence, Evidence, Finding, MissingFact, Rung, Severity, Subject};
 use crate::fleet::{Fleet, Proxy};
@@ -7,11 +10,7 @@ use meshladder_capture::snapshot::{Coverage, Inputs, Need, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::schema::{Faults, SchemaFault};
 
-mod absence;
-mod accounts;
-mod analyzed;
 mod annotation;
-mod authority;
 mod authorization;
 mod case;
 mod cluster;
@@ -24,22 +23,22 @@ mod enrolment;
 mod envoy_filter;
 mod gateway_api;
 mod identity;
-mod peer_modes;
 mod policy;
 mod reach;
 mod registry;
 pub mod retired;
 mod routing;
 mod schema;
-mod selector_misses;
 mod service;
+mod shared;
 mod sidecar;
 mod sync;
 mod telemetry;
 mod upstream;
 mod virtual_service;
 mod workload;
-mod workloads;
+
+use shared::{absence, accounts, analyzed, authority, peer_modes, selector_misses, workloads};
 
 pub use case::{Case, Symptom};
 pub use codes::{CODES, Code, Why};

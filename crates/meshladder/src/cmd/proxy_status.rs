@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use meshladder_capture::Kind;
 use meshladder_capture::istiod::syncz;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, Document, Need, Part, Problem, Snapshot};
-use meshladder_mesh::pod::Pod;
+use meshladder_mesh::views::pod::{has_proxy, phase};
 use meshladder_output::tables::status::{self, ProxyStatusRow};
 use meshladder_output::yaml;
 use meshladder_text::json::Raw;
@@ -224,8 +225,11 @@ impl Pods {
     fn read(snapshot: &Snapshot) -> Self {
         let mut pods = Self::default();
         let problems = object::each(snapshot, |object| {
-            let Some(pod) = Pod::of(object) else { return };
-            let label = |key| pod.labels().and_then(|labels| labels.str_at(key));
+            if !object.is(Kind::Pod) {
+                return;
+            }
+            let labels = object.node.at(["metadata", "labels"]);
+            let label = |key| labels.and_then(|labels| labels.str_at(key));
             let source = object.source.to_owned();
             if label("app") == Some("istiod") {
                 let istiod = Istiod {
@@ -236,7 +240,7 @@ impl Pods {
                     istiod,
                     label("istio.io/rev").unwrap_or("default").to_owned(),
                 );
-            } else if pod.has_proxy() && pod.phase() == "Running" {
+            } else if has_proxy(object.node) && phase(object.node) == "Running" {
                 pods.with_proxy
                     .insert((source, format!("{}.{}", object.name(), object.namespace())));
             }

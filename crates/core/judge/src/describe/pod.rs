@@ -2,10 +2,11 @@
 
 use super::{DescribeFacts, DescriptionSection, callers, few, policies, service};
 use meshladder_mesh::Object;
-use meshladder_mesh::injection::{REVISION, Template};
+use meshladder_mesh::injection::REVISION;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::services::{Protocol, ServicePort, is_ready, ports, target_port};
+use meshladder_mesh::views::PodTemplate;
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -50,8 +51,8 @@ fn identity(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
             pod,
         );
     } else {
-        let why =
-            Template::of(pod).map(|template| facts.mesh.injectors().injection(template).decided_by);
+        let why = PodTemplate::of(pod)
+            .map(|template| facts.mesh.injectors().injection(template).decided_by);
         let says = why
             .as_ref()
             .map(|why| format!(": {}", why.what))
@@ -104,7 +105,7 @@ fn expected(
     has_proxy: bool,
     section: &mut DescriptionSection,
 ) {
-    let Some(template) = Template::of(pod) else {
+    let Some(template) = PodTemplate::of(pod) else {
         return;
     };
     let injection = facts.mesh.injectors().injection(template);

@@ -8,6 +8,7 @@ use crate::matcher::HeaderMatcher;
 use crate::message;
 use crate::runtime::{Fraction, Runtime};
 use crate::{Request, Tri};
+use meshladder_text::duration::milliseconds;
 use meshladder_text::json::Raw;
 
 /// A compiled `HTTPFault`.
@@ -152,7 +153,7 @@ impl Delay {
             "fault.http.delay.fixed_delay_percent",
         );
         Self {
-            milliseconds: fixed.map(|text| milliseconds(&text)),
+            milliseconds: fixed.map(|text| milliseconds(&text).unwrap_or_default()),
             percentage: percentage(raw, &key, runtime),
         }
     }
@@ -281,17 +282,4 @@ pub(super) fn of_route(own: Option<&PerRoute>) -> Option<&HttpFault> {
 
 fn number(request: &Request, header: &str) -> Option<u64> {
     request.values(header).next()?.parse().ok()
-}
-
-/// A protobuf duration, `0.500s`.
-fn milliseconds(text: &str) -> u64 {
-    let seconds = text.strip_suffix('s').unwrap_or_default();
-    let seconds: f64 = seconds.parse().unwrap_or_default();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a delay is not negative"
-    )]
-    let milliseconds = (seconds * 1000.0) as u64;
-    milliseconds
 }

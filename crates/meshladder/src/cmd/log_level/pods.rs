@@ -7,7 +7,6 @@ use meshladder_capture::envoy::logging::DefaultLevels;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, Need, ProxyRef, Snapshot};
 use meshladder_collect::live::{Choice, Purpose, Session};
-use meshladder_mesh::pod::Pod;
 use meshladder_mesh::target::Target;
 use meshladder_text::tree::Node;
 
@@ -151,7 +150,7 @@ fn defaults(snapshot: &Snapshot) -> BTreeMap<ProxyRef, DefaultLevels> {
 /// Every pod that was read.
 pub(in crate::cmd) fn each_pod(snapshot: &Snapshot, mut take: impl FnMut(ProxyRef, &Node)) {
     object::each(snapshot, |object| {
-        if Pod::of(object).is_some() {
+        if object.is(Kind::Pod) {
             let own = |text: &str| text.to_owned();
             let (namespace, pod) = (own(object.namespace()), own(object.name()));
             take(

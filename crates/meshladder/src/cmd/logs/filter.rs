@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use meshladder_judge::logs::{LineFilter, Terms};
+use meshladder_text::duration;
 use meshladder_text::time::Time;
 
 use crate::args::logs::Filters;
@@ -63,19 +64,11 @@ pub(super) fn now() -> Option<Time> {
 
 /// `90s`, `10m`, `2h`, `1d`
 pub(super) fn seconds(text: &str) -> Option<i64> {
-    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let unit = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => return None,
-    };
-    number
-        .parse::<i64>()
-        .ok()
-        .filter(|number| *number >= 0)?
-        .checked_mul(unit)
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what is longer than all time is all time"
+    )]
+    duration::prometheus_seconds(text).map(|seconds| seconds as i64)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::age;
 use meshladder_mesh::services::{Protocol, ServicePort, ports, target_port};
+use meshladder_mesh::views::Pod;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0719",
@@ -32,7 +33,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let Some(pod) = called
             .pods(facts.mesh, None)
             .into_iter()
-            .find(|pod| has_proxy(facts, pod))
+            .find(|pod| Pod::of(pod).has_proxy())
         else {
             continue;
         };
@@ -105,11 +106,4 @@ fn kind(port: &ServicePort<'_>) -> &'static str {
         protocol if protocol.is_http() => "HTTP",
         _ => "TCP",
     }
-}
-
-fn has_proxy(facts: &Facts<'_>, pod: &Object) -> bool {
-    facts
-        .mesh
-        .pod(&pod.id.namespace, &pod.id.name)
-        .is_some_and(|pod| pod.has_proxy)
 }

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[
         Kind::K8sGateway,
         Kind::Secret,
-        Kind::Gateway,
+        Kind::K8sGateway,
         Kind::ReferenceGrant,
         Kind::Pod,
     ]),

@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let Some((peer, mode)) = off(accepted.by(namespace, labels, 0)) else {
             continue;
         };
-        if !workloads::is_in_mesh(facts.mesh, template) {
+        if !template.is_in_mesh(facts.mesh) {
             continue;
         }
         let selecting = selectors

@@ -1,11 +1,11 @@
 //! See the page beside this file.
 
-use super::route_timeout::milliseconds;
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::duration::milliseconds;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1019",

@@ -1,6 +1,5 @@
 //! See the page beside this file.
 
-use super::route_timeout::milliseconds;
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
@@ -8,6 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_sim::walk::Scheme;
+use meshladder_text::duration::milliseconds;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1020",

@@ -7,6 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
+use meshladder_text::duration::milliseconds;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -123,50 +124,4 @@ fn timeouts(service: &Object) -> Vec<(&Node, u64, u64)> {
         );
     }
     found
-}
-
-/// A duration as Go writes it: `1.5s`, `1m30s`, `200ms`.
-pub(super) fn milliseconds(text: &str) -> Option<u64> {
-    let (mut rest, mut total) = (text, 0.0);
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let value: f64 = rest[..end].parse().ok()?;
-        let unit = rest[end..]
-            .find(|c: char| c.is_ascii_digit())
-            .map_or(rest.len(), |at| end + at);
-        total += value
-            * match &rest[end..unit] {
-                "ms" => 1.0,
-                "s" => 1000.0,
-                "m" => 60_000.0,
-                "h" => 3_600_000.0,
-                _ => return None,
-            };
-        rest = &rest[unit..];
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a timeout is a small positive number"
-    )]
-    Some(total as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::milliseconds;
-
-    #[test]
-    fn durations_are_read_as_go_writes_them() {
-        for (text, expected) in [
-            ("1s", Some(1000)),
-            ("1.5s", Some(1500)),
-            ("1m30s", Some(90_000)),
-            ("200ms", Some(200)),
-            ("x", None),
-            ("5", None),
-        ] {
-            assert_eq!(milliseconds(text), expected, "{text}");
-        }
-    }
 }
