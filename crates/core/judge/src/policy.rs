@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use meshladder_mesh::MeshConfig;
 use meshladder_mesh::policies::Workload;
-use meshladder_sim::jwt::{self, JwtAuthn};
+use meshladder_sim::jwt::{JwtAuthn, JwtVerdict};
 use meshladder_sim::rbac::{Rbac, RbacAction, RbacDecision, RbacFilter, RbacPolicy, RbacRule};
 use meshladder_sim::state::MetadataLookup;
 use meshladder_sim::{Answer, DecisionRecord, RequestState};
@@ -17,6 +17,7 @@ mod rule;
 mod select;
 mod value;
 
+use rule::RuleContext;
 use select::PolicyObject;
 pub use select::PolicyObjects;
 
@@ -82,35 +83,29 @@ impl WorkloadPolicies {
         mesh: &MeshConfig,
         traffic: Traffic,
     ) -> Self {
-        let selected = select::reaching(&objects.authorization_policies, workload, mesh);
-        let of = |action: &str| -> Vec<PolicyObject<'_>> {
-            selected
-                .iter()
-                .copied()
-                .filter(|policy| policy.action() == action)
-                .collect()
-        };
-        let build = |policies: &[PolicyObject<'_>], action| {
-            FilterBuilder {
+        let policies = select::reaching(&objects.authorization_policies, workload, mesh);
+        let build = |name: &str, action: RbacAction| {
+            let builder = FilterBuilder {
                 mesh,
                 traffic,
                 action,
-            }
-            .filter(policies)
+            };
+            builder.filter(&with_action(&policies, name))
         };
         Self {
-            custom: custom(&of("CUSTOM"), mesh, traffic),
-            jwt: (traffic == Traffic::Http)
-                .then(|| request::compile(objects, workload, mesh))
-                .flatten(),
-            audit: build(&of("AUDIT"), RbacAction::Log),
-            deny: build(&of("DENY"), RbacAction::Deny),
-            allow: build(&of("ALLOW"), RbacAction::Allow),
+            custom: custom(&with_action(&policies, "CUSTOM"), mesh, traffic),
+            jwt: match traffic {
+                Traffic::Http => request::compile(objects, workload, mesh),
+                Traffic::Tcp => None,
+            },
+            audit: build("AUDIT", RbacAction::Log),
+            deny: build("DENY", RbacAction::Deny),
+            allow: build("ALLOW", RbacAction::Allow),
         }
     }
 
-    /// What the policies decide of a request: "CUSTOM, then DENY, then ALLOW"; tokens are judged in
-    /// between.
+    /// What the policies decide of a request, in the order of the filters: CUSTOM, tokens, AUDIT,
+    /// DENY, ALLOW.
     pub fn evaluate(
         &self,
         state: &mut RequestState<'_>,
@@ -122,21 +117,21 @@ impl WorkloadPolicies {
             match custom.evaluate(state, record) {
                 PolicyVerdict::Undecided(fact) => undecided = undecided.or(Some(fact)),
                 PolicyVerdict::Allowed { .. } => {}
-                denied => return undecided.map_or(denied, PolicyVerdict::Undecided),
+                denied => return unless(undecided, denied),
             }
         }
-        match self
-            .jwt
-            .as_ref()
-            .map(|jwt| jwt.evaluate(None, state, now, record))
-        {
-            Some(jwt::JwtVerdict::Refused(answer)) => {
-                return undecided.map_or(PolicyVerdict::Refused(answer), PolicyVerdict::Undecided);
+
+        if let Some(jwt) = &self.jwt {
+            match jwt.evaluate(None, state, now, record) {
+                JwtVerdict::Refused(answer) => {
+                    return unless(undecided, PolicyVerdict::Refused(answer));
+                }
+                JwtVerdict::Undecided(fact) => undecided = undecided.or(Some(fact)),
+                JwtVerdict::Passed(_) => {}
             }
-            Some(jwt::JwtVerdict::Undecided(fact)) => undecided = undecided.or(Some(fact)),
-            Some(jwt::JwtVerdict::Passed(_)) | None => {}
         }
-        let mut allowed_by = None;
+
+        let mut policy = None;
         for filter in [&self.audit, &self.deny, &self.allow].into_iter().flatten() {
             match filter.evaluate(state, record).enforced {
                 // Whatever the open question is about, this one says no to all of it.
@@ -144,35 +139,34 @@ impl WorkloadPolicies {
                     return PolicyVerdict::Denied { policy };
                 }
                 Some(RbacDecision::Undecided { fact }) => undecided = undecided.or(Some(fact)),
-                Some(RbacDecision::Allowed { policy }) => allowed_by = policy,
+                Some(RbacDecision::Allowed { policy: by }) => policy = by,
                 None => {}
             }
         }
-        undecided.map_or(
-            PolicyVerdict::Allowed { policy: allowed_by },
-            PolicyVerdict::Undecided,
-        )
+        unless(undecided, PolicyVerdict::Allowed { policy })
     }
 }
 
 impl CustomPolicies {
     fn evaluate(&self, state: &mut RequestState<'_>, record: &mut DecisionRecord) -> PolicyVerdict {
-        if let Some(RbacDecision::Denied { policy, .. }) =
-            self.filter.evaluate(state, record).enforced
-        {
+        let enforced = self.filter.evaluate(state, record).enforced;
+        if let Some(RbacDecision::Denied { policy, .. }) = enforced {
             return PolicyVerdict::Denied { policy };
         }
-        let namespace = if state.is_http {
-            "envoy.filters.http.rbac"
-        } else {
-            "envoy.filters.network.rbac"
+
+        // ext_authz runs only if `istio_ext_authz_shadow_effective_policy_id` names a policy: the
+        // shadow rules choose what the provider is asked about.
+        let namespace = match state.is_http {
+            true => "envoy.filters.http.rbac",
+            false => "envoy.filters.network.rbac",
         };
         let key = format!("{EXT_AUTHZ_PREFIX}shadow_effective_policy_id");
         match state.metadata.find(namespace, &[key.into()]) {
             MetadataLookup::Unknown(fact) => PolicyVerdict::Undecided(fact.into()),
-            MetadataLookup::Value(_) => PolicyVerdict::Undecided(
-                format!("the answer of the provider {}", self.provider).into(),
-            ),
+            MetadataLookup::Value(_) => {
+                let fact = format!("the answer of the provider {}", self.provider);
+                PolicyVerdict::Undecided(fact.into())
+            }
             MetadataLookup::Absent | MetadataLookup::Claim(_) | MetadataLookup::Object => {
                 PolicyVerdict::Allowed { policy: None }
             }
@@ -180,8 +174,7 @@ impl CustomPolicies {
     }
 }
 
-/// One pair of filters for each provider. A provider that is not there, or one of several when
-/// istiod takes only one, makes its policies deny; "HTTP providers are ignored on TCP chains".
+/// One filter for each provider.
 fn custom(
     policies: &[PolicyObject<'_>],
     mesh: &MeshConfig,
@@ -189,48 +182,56 @@ fn custom(
 ) -> Vec<CustomPolicies> {
     let mut by_provider: BTreeMap<&str, Vec<PolicyObject<'_>>> = BTreeMap::new();
     for policy in policies {
-        let provider = policy
-            .node
-            .at(["spec", "provider", "name"])
-            .and_then(Node::str)
-            .unwrap_or_default();
-        by_provider.entry(provider).or_default().push(*policy);
+        by_provider
+            .entry(policy.provider())
+            .or_default()
+            .push(*policy);
     }
+    let builder = FilterBuilder {
+        mesh,
+        traffic,
+        action: RbacAction::Deny,
+    };
     let is_one = by_provider.len() == 1;
-    let mut filters = Vec::new();
+    let mut custom = Vec::new();
     for (name, policies) in by_provider {
-        let builder = FilterBuilder {
-            mesh,
-            traffic,
-            action: RbacAction::Deny,
+        // istiod takes only one provider for a workload.
+        let provider = if is_one {
+            mesh.authorization_provider(name)
+        } else {
+            None
         };
-        let provider = mesh.authorization_provider(name).filter(|_| is_one);
-        if provider.is_some_and(|provider| {
-            &*provider.kind == "envoyExtAuthzHttp" && traffic == Traffic::Tcp
-        }) {
+        // "HTTP providers are ignored on TCP chains."
+        if let Some(provider) = provider
+            && &*provider.kind == "envoyExtAuthzHttp"
+            && traffic == Traffic::Tcp
+        {
             continue;
         }
-        let suffix = if provider.is_some() {
-            ""
-        } else {
-            "-deny-due-to-bad-CUSTOM-action"
-        };
-        let prefix = if name.is_empty() {
-            "istio-ext-authz-".to_owned()
-        } else {
-            format!("istio-ext-authz-{name}-")
-        };
-        let enforced = builder.rules(&policies, &prefix, suffix);
-        let filter = match provider {
-            Some(_) => RbacFilter::new(None, Some(enforced), EXT_AUTHZ_PREFIX),
-            None => RbacFilter::new(Some(enforced), None, ""),
-        };
-        filters.push(CustomPolicies {
+        custom.push(CustomPolicies {
             provider: name.into(),
-            filter,
+            filter: builder.custom(&policies, name, provider.is_some()),
         });
     }
-    filters
+    custom
+}
+
+fn with_action<'o>(policies: &[PolicyObject<'o>], action: &str) -> Vec<PolicyObject<'o>> {
+    let mut chosen = Vec::new();
+    for policy in policies {
+        if policy.action() == action {
+            chosen.push(*policy);
+        }
+    }
+    chosen
+}
+
+/// A verdict, unless something before it is open.
+fn unless(undecided: Option<Box<str>>, verdict: PolicyVerdict) -> PolicyVerdict {
+    match undecided {
+        Some(fact) => PolicyVerdict::Undecided(fact),
+        None => verdict,
+    }
 }
 
 /// Makes one filter of all policies with the same action.
@@ -245,49 +246,66 @@ impl FilterBuilder<'_> {
         if policies.is_empty() {
             return None;
         }
-        let (dry, wet): (Vec<_>, Vec<_>) = policies
-            .iter()
-            .partition::<Vec<PolicyObject<'_>>, _>(|policy| is_dry_run(**policy));
-        let rules = self.rules(&wet, "", "");
-        let shadow = self.rules(&dry, "", "");
+        let (mut dry, mut wet) = (Vec::new(), Vec::new());
+        for policy in policies {
+            if is_dry_run(*policy) {
+                dry.push(*policy);
+            } else {
+                wet.push(*policy);
+            }
+        }
         let prefix = match self.action {
             RbacAction::Allow => "istio_dry_run_allow_",
             RbacAction::Deny => "istio_dry_run_deny_",
             RbacAction::Log => "",
         };
         // "if all ALLOW policies are dry-run there is no implicit deny"
-        Some(RbacFilter::new(
-            Some(rules).filter(|_| !wet.is_empty()),
-            Some(shadow).filter(|_| !dry.is_empty()),
-            prefix,
-        ))
+        let rules = if wet.is_empty() {
+            None
+        } else {
+            Some(self.rules(&wet, "", ""))
+        };
+        let shadow = if dry.is_empty() {
+            None
+        } else {
+            Some(self.rules(&dry, "", ""))
+        };
+        Some(RbacFilter::new(rules, shadow, prefix))
+    }
+
+    /// The filter before a provider. One that istiod finds no provider for denies what it matches.
+    fn custom(&self, policies: &[PolicyObject<'_>], provider: &str, is_known: bool) -> RbacFilter {
+        let prefix = match provider {
+            "" => "istio-ext-authz-".to_owned(),
+            name => format!("istio-ext-authz-{name}-"),
+        };
+        if is_known {
+            let rules = self.rules(policies, &prefix, "");
+            return RbacFilter::new(None, Some(rules), EXT_AUTHZ_PREFIX);
+        }
+        let rules = self.rules(policies, &prefix, "-deny-due-to-bad-CUSTOM-action");
+        RbacFilter::new(Some(rules), None, "")
     }
 
     fn rules(&self, policies: &[PolicyObject<'_>], prefix: &str, suffix: &str) -> Rbac {
         let mut compiled = Vec::new();
         for policy in policies {
-            let rules = policy
-                .node
-                .at(["spec", "rules"])
-                .map_or(&[][..], Node::items);
-            let name = |rule: usize| {
-                format!(
-                    "{prefix}ns[{}]-policy[{}]-rule[{rule}]{suffix}",
-                    policy.namespace(),
-                    policy.name()
-                )
+            let (namespace, name) = (policy.namespace(), policy.name());
+            let named = format!("{prefix}ns[{namespace}]-policy[{name}]");
+            let context = RuleContext {
+                mesh: self.mesh,
+                traffic: self.traffic,
+                action: self.action,
+                namespace,
             };
+            let rules = policy.rules();
             for (number, node) in rules.iter().enumerate() {
-                let context = rule::RuleContext {
-                    mesh: self.mesh,
-                    traffic: self.traffic,
-                    action: self.action,
-                    namespace: policy.namespace(),
-                };
-                compiled.extend(rule::compile(node, &name(number), &context));
+                let name = format!("{named}-rule[{number}]{suffix}");
+                compiled.extend(rule::compile(node, &name, &context));
             }
             if rules.is_empty() {
-                compiled.push(never(&name(0), policy.node.span.start()));
+                let name = format!("{named}-rule[0]{suffix}");
+                compiled.push(never(&name, policy.node.span.start()));
             }
         }
         Rbac::new(self.action, compiled, 0)
@@ -296,8 +314,8 @@ impl FilterBuilder<'_> {
 
 /// "No `rules` => one never-matching policy".
 fn never(name: &str, at: usize) -> RbacPolicy {
-    let nothing = || vec![RbacRule::Not(Box::new(RbacRule::Any))];
-    RbacPolicy::new(name, nothing(), nothing(), at)
+    let nothing = vec![RbacRule::Not(Box::new(RbacRule::Any))];
+    RbacPolicy::new(name, nothing.clone(), nothing, at)
 }
 
 /// The annotation, read as Go reads booleans.

@@ -27,6 +27,7 @@ impl Answer {
         details: impl Into<String>,
     ) -> Self {
         let grpc_status = is_grpc(request).then(|| grpc_status_of(code));
+        // The status that counts is in a trailer then.
         let code = if grpc_status.is_some() { 200 } else { code };
         Self {
             code,
@@ -37,33 +38,43 @@ impl Answer {
         }
     }
 
-    /// The same with a body.
+    /// This answer with a body.
     #[must_use]
-    pub fn with_body(self, body: impl Into<String>) -> Self {
-        Self {
-            body: body.into(),
-            ..self
-        }
+    pub fn with_body(mut self, body: impl Into<String>) -> Self {
+        self.body = body.into();
+        self
     }
 }
 
 /// "content-type exactly `application/grpc` or starting `application/grpc+`"; a request without a
 /// path is none.
 pub fn is_grpc(request: &Request) -> bool {
-    let content_type = request.header("content-type");
-    let rest = content_type
-        .first()
-        .and_then(|value| value.strip_prefix("application/grpc"));
-    !request.path.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+    if request.path.is_empty() {
+        return false;
+    }
+    let Some(content_type) = request.values("content-type").next() else {
+        return false;
+    };
+    match content_type.strip_prefix("application/grpc") {
+        Some(rest) => rest.is_empty() || rest.starts_with('+'),
+        None => false,
+    }
 }
 
+/// Envoy's `Grpc::Utility::httpToGrpcStatus`.
 fn grpc_status_of(code: u16) -> u8 {
     match code {
+        // INTERNAL
         400 => 13,
+        // UNAUTHENTICATED
         401 => 16,
+        // PERMISSION_DENIED
         403 => 7,
+        // UNIMPLEMENTED
         404 => 12,
+        // UNAVAILABLE
         429 | 502..=504 => 14,
+        // UNKNOWN
         _ => 2,
     }
 }

@@ -73,6 +73,7 @@ impl<'a> FilterChains<'a> {
                     }
                 }
                 "default_filter_chain" => compiled.default = Some(FilterChain::read(value, true)),
+                // A matcher tree names the chain, whatever the chains say of themselves.
                 "filter_chain_matcher" => compiled.has_matcher = true,
                 _ => {}
             }

@@ -94,27 +94,33 @@ impl<'a> Clusters<'a> {
     /// endpoints and their health is truer than the dump.
     pub fn compile(dump: &Dump<'a>, statuses: Option<&Statuses<'a>>) -> Self {
         let known = endpoint::KnownEndpoints::read(dump, statuses);
-        let in_use = dump
-            .of(Section::Clusters)
-            .filter(|c| matches!(c.state, ResourceState::Static | ResourceState::Active));
-        let clusters = in_use.filter_map(|cluster| Cluster::read(cluster.raw?, &known));
-        let sorted: BTreeMap<_, _> = clusters
-            .map(|cluster| (cluster.name.clone(), cluster))
-            .collect();
-        let all: Vec<_> = sorted.into_values().collect();
-        Self {
-            by_name: all
-                .iter()
-                .enumerate()
-                .map(|(number, c)| (c.name.clone(), number))
-                .collect(),
-            all,
+        // A cluster that comes twice is the one that came last.
+        let mut sorted = BTreeMap::new();
+        for resource in dump.of(Section::Clusters) {
+            if !matches!(
+                resource.state,
+                ResourceState::Static | ResourceState::Active
+            ) {
+                continue;
+            }
+            let Some(raw) = resource.raw else { continue };
+            if let Some(cluster) = Cluster::read(raw, &known) {
+                sorted.insert(cluster.name.clone(), cluster);
+            }
         }
+
+        let mut clusters = Self::default();
+        for (number, (name, cluster)) in sorted.into_iter().enumerate() {
+            clusters.by_name.insert(name, number);
+            clusters.all.push(cluster);
+        }
+        clusters
     }
 
     /// The cluster of that name; without it a request ends with `NC`, `cluster_not_found`.
     pub fn find(&self, name: &str) -> Option<&Cluster<'a>> {
-        self.by_name.get(name).map(|number| &self.all[*number])
+        let number = self.by_name.get(name)?;
+        Some(&self.all[*number])
     }
 
     /// All of them, by name.
@@ -131,20 +137,22 @@ impl<'a> Cluster<'a> {
         original: Option<(IpAddr, u16)>,
         record: &mut DecisionRecord,
     ) -> HostSelection<'_, 'a> {
-        self.explain(record);
-        match &self.choice {
-            ClusterChoice::Endpoints(shares, lost) => HostSelection::Endpoints {
+        if record.is_kept() {
+            self.explain(record);
+        }
+        match (&self.choice, original) {
+            (ClusterChoice::Endpoints(shares, lost), _) => HostSelection::Endpoints {
                 picks: shares.iter().map(|share| self.pick(share)).collect(),
                 lost: *lost,
             },
-            ClusterChoice::Original(port) => match original {
-                Some((ip, wanted)) => HostSelection::Original(ip, port.unwrap_or(wanted)),
-                None => HostSelection::None(
-                    "no listener restored the address that the client wanted to reach",
-                ),
-            },
-            ClusterChoice::None(why) => HostSelection::None(why),
-            ClusterChoice::Unknown(fact) => HostSelection::Unknown(fact.clone()),
+            (ClusterChoice::Original(port), Some((ip, wanted))) => {
+                HostSelection::Original(ip, port.unwrap_or(wanted))
+            }
+            (ClusterChoice::Original(_), None) => HostSelection::None(
+                "no listener restored the address that the client wanted to reach",
+            ),
+            (ClusterChoice::None(why), _) => HostSelection::None(why),
+            (ClusterChoice::Unknown(fact), _) => HostSelection::Unknown(fact.clone()),
         }
     }
 
@@ -206,6 +214,7 @@ impl<'a> Cluster<'a> {
         mut policy: LbPolicy,
         original: Option<Raw<'a>>,
     ) {
+        // Such a cluster has no endpoints: each request brings its own.
         if self.discovery == "ORIGINAL_DST" || self.discovery == "envoy.clusters.original_dst" {
             self.choice = facts::original_destination(original);
             return;
@@ -220,6 +229,7 @@ impl<'a> Cluster<'a> {
             }
             Err(fact) => self.choice = ClusterChoice::Unknown(fact),
         }
+        // Whatever was chosen, something that is not modelled has the last word.
         if let Some(what) = policy.unmodelled {
             self.choice = ClusterChoice::Unknown(unmodelled(&what));
         }
@@ -227,80 +237,86 @@ impl<'a> Cluster<'a> {
 
     /// Every endpoint, and whether it may be picked.
     fn explain(&self, record: &mut DecisionRecord) {
-        if !record.keep {
-            return;
-        }
-        let shares = if let ClusterChoice::Endpoints(shares, _) = &self.choice {
-            &shares[..]
-        } else {
-            &[]
+        let shares = match &self.choice {
+            ClusterChoice::Endpoints(shares, _) => &shares[..],
+            _ => &[],
         };
         for (number, endpoint) in self.endpoints.iter().enumerate() {
             let share = shares.iter().find(|share| share.endpoint == number);
-            let why = match share {
-                Some(share) if share.in_panic => {
-                    "too few endpoints are healthy, so any is picked".to_owned()
-                }
-                Some(share) => format!(
-                    "{}% of requests go to its priority and health",
-                    share.percent
-                ),
-                None => {
-                    endpoint.why_not(shares.iter().map(|share| &self.endpoints[share.endpoint]))
-                }
-            };
-            let what = endpoint.address.to_string();
-            let at = endpoint.at.unwrap_or(self.at);
-            record.add(|| MatchCandidate {
-                what: what.into(),
+            record.push(MatchCandidate {
+                what: endpoint.address.to_string().into(),
                 matched: share.is_some().into(),
-                why,
-                at,
+                why: self.why(endpoint, share, shares),
+                at: endpoint.at.unwrap_or(self.at),
             });
         }
+
         if let ClusterChoice::Unknown(fact) = &self.choice {
-            let matched = Tri::Unknown(fact.clone());
-            record.add(|| MatchCandidate {
+            record.push(MatchCandidate {
                 what: self.name.to_string().into(),
-                matched,
+                matched: Tri::Unknown(fact.clone()),
                 why: fact.to_string(),
                 at: self.at,
             });
+        }
+    }
+
+    fn why(
+        &self,
+        endpoint: &Endpoint<'a>,
+        share: Option<&EndpointShare>,
+        shares: &[EndpointShare],
+    ) -> String {
+        match share {
+            Some(share) if share.in_panic => {
+                "too few endpoints are healthy, so any is picked".to_owned()
+            }
+            Some(share) => {
+                let percent = share.percent;
+                format!("{percent}% of requests go to its priority and health")
+            }
+            None => {
+                let picked = shares.iter().map(|share| &self.endpoints[share.endpoint]);
+                endpoint.why_not(picked)
+            }
         }
     }
 }
 
 impl Endpoint<'_> {
     /// Why it is not picked when these are.
-    fn why_not<'e>(&self, mut picked: impl Iterator<Item = &'e Self>) -> String
+    fn why_not<'e>(&self, picked: impl Iterator<Item = &'e Self>) -> String
     where
         Self: 'e,
     {
-        match &self.health {
-            Health::Ejected => "ejected by outlier detection".to_owned(),
-            Health::Unhealthy(why) => (*why).to_owned(),
-            health
-                if picked
-                    .any(|other| other.priority == self.priority && other.health == *health) =>
-            {
-                "its locality has no weight".to_owned()
-            }
-            Health::Healthy => format!(
-                "endpoints of another priority take all requests, its own is {}",
-                self.priority
-            ),
-            Health::Degraded => "degraded, and there are enough other endpoints".to_owned(),
+        match self.health {
+            Health::Ejected => return "ejected by outlier detection".to_owned(),
+            Health::Unhealthy(why) => return why.to_owned(),
+            Health::Healthy | Health::Degraded => {}
         }
+        for other in picked {
+            // Others like it are picked, so it must be the locality.
+            if other.priority == self.priority && other.health == self.health {
+                return "its locality has no weight".to_owned();
+            }
+        }
+        if self.health == Health::Degraded {
+            return "degraded, and there are enough other endpoints".to_owned();
+        }
+        let own = self.priority;
+        format!("endpoints of another priority take all requests, its own is {own}")
     }
 
     /// Its IP address and port; none for other kinds of address.
     pub fn socket(&self) -> Option<(IpAddr, u16)> {
-        *self.parsed.get_or_init(|| {
-            let HostAddress::Socket(ip, port) = &self.address else {
-                return None;
-            };
-            Some((ip.parse().ok()?, u16::try_from(*port).ok()?))
-        })
+        *self.parsed.get_or_init(|| self.parse_socket())
+    }
+
+    fn parse_socket(&self) -> Option<(IpAddr, u16)> {
+        let HostAddress::Socket(ip, port) = &self.address else {
+            return None;
+        };
+        Some((ip.parse().ok()?, u16::try_from(*port).ok()?))
     }
 }
 

@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use super::answer::Answer;
-use super::jwt::{self, JwtAuthn, JwtPerRoute};
+use super::jwt::{JwtAuthn, JwtVerdict};
+use super::message;
 use super::rbac::filter::RbacOutcome;
 use super::rbac::{RbacFilter, RbacPerRoute};
 use super::runtime::Runtime;
@@ -27,7 +28,7 @@ mod set_filter_state;
 mod walk;
 
 pub use any::TypedConfig;
-use ext_authz::{ExtAuthz, ExtAuthzPerRoute};
+use ext_authz::ExtAuthz;
 use fault::HttpFault;
 use header_mutation::HeaderMutation;
 use kind::HttpFilterKind;
@@ -110,9 +111,12 @@ impl<'a> HttpFilters<'a> {
         runtime: &Runtime<'_>,
         extension: &dyn Fn(&str) -> Option<Raw<'a>>,
     ) -> Self {
-        let filter = |raw| HttpFilter::compile(raw, runtime, extension);
+        let mut filters = Vec::new();
+        for raw in manager.list("http_filters") {
+            filters.push(HttpFilter::compile(raw, runtime, extension));
+        }
         Self {
-            filters: manager.list("http_filters").map(filter).collect(),
+            filters,
             client: ClientAddress::compile(manager),
         }
     }
@@ -131,9 +135,11 @@ impl<'a> HttpFilters<'a> {
         environment: &FilterEnvironment<'_>,
         record: &mut DecisionRecord,
     ) -> FilterWalk<'_> {
+        // "Order matters as the filters are processed sequentially as request events happen."
         state.remote = self.client.of(state);
         let mut walk = FilterWalk::new(self.filters.len());
         for filter in &self.filters {
+            // A filter that is off here is not asked, and neither is one behind an answer.
             let verdict = if filter.is_disabled(overrides) {
                 FilterVerdict::Skipped("it is disabled here".into())
             } else {
@@ -154,19 +160,15 @@ impl<'a> HttpFilter<'a> {
         runtime: &Runtime<'_>,
         extension: &dyn Fn(&str) -> Option<Raw<'a>>,
     ) -> Self {
-        let name = raw.string_at("name").unwrap_or_default();
-        let config = raw.get("typed_config").or_else(|| {
-            let discovery = raw.get("config_discovery")?;
-            let delivered = extension(&name).and_then(|config| config.get("typed_config"));
-            delivered.or_else(|| discovery.get("default_config"))
-        });
-        let config = config.and_then(TypedConfig::of);
+        let name = message::text(raw, "name");
+        let config = typed_config(raw, &name, extension);
         Self {
-            config: config.map_or(HttpFilterConfig::Missing, |config| {
-                HttpFilterConfig::compile(&config, runtime)
-            }),
+            config: match config.and_then(TypedConfig::of) {
+                Some(config) => HttpFilterConfig::compile(&config, runtime),
+                None => HttpFilterConfig::Missing,
+            },
             at: raw.offset(),
-            disabled: raw.get("disabled").and_then(Raw::bool).unwrap_or_default(),
+            disabled: message::flag(raw, "disabled"),
             name,
         }
     }
@@ -192,10 +194,10 @@ impl<'a> HttpFilter<'a> {
     /// "`typed_per_filter_config` can disable a filter", or turn one on that is disabled: the most
     /// specific entry counts.
     fn is_disabled(&self, overrides: &Overrides) -> bool {
-        overrides
-            .of(&self.name)
-            .first()
-            .map_or(self.disabled, |entry| matches!(entry, PerRoute::Disabled))
+        match overrides.of(&self.name).first() {
+            Some(entry) => matches!(entry, PerRoute::Disabled),
+            None => self.disabled,
+        }
     }
 
     fn evaluate(
@@ -206,59 +208,44 @@ impl<'a> HttpFilter<'a> {
         record: &mut DecisionRecord,
     ) -> FilterVerdict {
         let entries = overrides.of(&self.name);
+        // The most specific entry comes first and takes the place of the others.
         let own = entries.first();
+        let harmless = FilterVerdict::Passed("it decides nothing".into());
         match &self.config {
             HttpFilterConfig::Rbac(filter) => evaluate_rbac(filter, own, state, record),
             HttpFilterConfig::Jwt(filter) => {
                 evaluate_jwt(filter, own, state, environment.now, record)
             }
             HttpFilterConfig::Fault(fault) => {
-                let fault = if let Some(PerRoute::Fault(own)) = own {
-                    own
-                } else {
-                    fault
-                };
+                let fault = fault::of_route(own).unwrap_or(fault);
                 fault.evaluate(&state.request, environment.cluster)
             }
-            HttpFilterConfig::Cors => cors::evaluate(
-                entries,
-                &overrides.cors_fields,
-                state,
-                environment.cluster.is_some(),
-            ),
+            HttpFilterConfig::Cors => {
+                let has_cluster = environment.cluster.is_some();
+                cors::evaluate(entries, &overrides.cors_fields, state, has_cluster)
+            }
             HttpFilterConfig::LocalRateLimit(limit) => {
-                let limit = if let Some(PerRoute::LocalRateLimit(own)) = own {
-                    own
-                } else {
-                    limit
-                };
+                let limit = local_ratelimit::of_route(own).unwrap_or(limit);
                 limit.evaluate(&state.request)
             }
-            HttpFilterConfig::ExtAuthz(authz) => match own {
-                Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::Disabled)) => {
-                    FilterVerdict::Skipped("the route needs no authorization".into())
-                }
-                Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::OtherService)) => {
-                    FilterVerdict::Undecided(
-                        "the answer of the authorization service that the route names".into(),
-                    )
-                }
-                _ => authz.evaluate(state, environment.upstream),
-            },
+            HttpFilterConfig::ExtAuthz(authz) => authz.evaluate(own, state, environment.upstream),
             HttpFilterConfig::HeaderMutation(mutation) => mutation.evaluate(own, state),
             HttpFilterConfig::SetFilterState(filter) => filter.evaluate(state),
-            HttpFilterConfig::Harmless => FilterVerdict::Passed("it decides nothing".into()),
+            HttpFilterConfig::Harmless => harmless,
             HttpFilterConfig::WritesMetadata => {
                 state.metadata.written_by(&self.name);
-                FilterVerdict::Passed("it decides nothing".into())
+                harmless
             }
+            // ECDS has not delivered it, and it has no default.
             HttpFilterConfig::Missing => {
-                FilterVerdict::Answered(Answer::new(&state.request, 500, &["NFCF"], ""), None)
+                let answer = Answer::new(&state.request, 500, &["NFCF"], "");
+                FilterVerdict::Answered(answer, None)
             }
             HttpFilterConfig::Router => FilterVerdict::Passed("the end of the filters".into()),
-            HttpFilterConfig::Unmodelled(_) => FilterVerdict::Undecided(
-                format!("what the filter {} does, which is not modelled", self.name).into(),
-            ),
+            HttpFilterConfig::Unmodelled(_) => {
+                let fact = format!("what the filter {} does, which is not modelled", self.name);
+                FilterVerdict::Undecided(fact.into())
+            }
         }
     }
 }
@@ -291,6 +278,8 @@ fn evaluate_rbac(
     state: &mut RequestState<'_>,
     record: &mut DecisionRecord,
 ) -> FilterVerdict {
+    // "rbac: Override the global configuration of the filter with this new config. If absent, the
+    // global RBAC policy will be disabled for this route."
     let filter = match own {
         Some(PerRoute::Rbac(RbacPerRoute(None))) => {
             return FilterVerdict::Skipped("the route has no rules".into());
@@ -298,12 +287,14 @@ fn evaluate_rbac(
         Some(PerRoute::Rbac(RbacPerRoute(Some(own)))) => own,
         _ => filter,
     };
+
     let outcome = filter.evaluate(state, record);
     match (outcome.passes(), outcome.details()) {
         (Tri::Unknown(fact), _) => FilterVerdict::Undecided(fact),
+        // Denials of RBAC have no response flag: only the details tell the policy.
         (Tri::No, Some(details)) => {
-            let answer =
-                Answer::new(&state.request, 403, &[], details).with_body("RBAC: access denied");
+            let answer = Answer::new(&state.request, 403, &[], details);
+            let answer = answer.with_body("RBAC: access denied");
             FilterVerdict::Answered(answer, Some(Box::new(outcome)))
         }
         _ => FilterVerdict::Rbac(Box::new(outcome)),
@@ -317,16 +308,33 @@ fn evaluate_jwt(
     now: Time,
     record: &mut DecisionRecord,
 ) -> FilterVerdict {
-    let own: Option<&JwtPerRoute> = if let Some(PerRoute::Jwt(own)) = own {
-        Some(own)
-    } else {
-        None
+    let own = match own {
+        Some(PerRoute::Jwt(own)) => Some(own),
+        _ => None,
     };
     match filter.evaluate(own, state, now, record) {
-        jwt::JwtVerdict::Passed(why) => FilterVerdict::Passed(why.into()),
-        jwt::JwtVerdict::Refused(answer) => FilterVerdict::Answered(answer, None),
-        jwt::JwtVerdict::Undecided(fact) => FilterVerdict::Undecided(fact),
+        JwtVerdict::Passed(why) => FilterVerdict::Passed(why.into()),
+        JwtVerdict::Refused(answer) => FilterVerdict::Answered(answer, None),
+        JwtVerdict::Undecided(fact) => FilterVerdict::Undecided(fact),
     }
+}
+
+/// The configuration of a filter: its own, what ECDS delivered, or the default until it does.
+fn typed_config<'a>(
+    filter: Raw<'a>,
+    name: &str,
+    extension: &dyn Fn(&str) -> Option<Raw<'a>>,
+) -> Option<Raw<'a>> {
+    if let Some(config) = filter.get("typed_config") {
+        return Some(config);
+    }
+    let discovery = filter.get("config_discovery")?;
+    if let Some(delivered) = extension(name)
+        && let Some(config) = delivered.get("typed_config")
+    {
+        return Some(config);
+    }
+    discovery.get("default_config")
 }
 
 #[cfg(test)]

@@ -80,6 +80,7 @@ impl<'r> InspectedConnection<'r> {
             destination: connection.destination,
             source: connection.source,
             direct_source: connection.source.map(|(ip, _)| ip),
+            // "raw_buffer - default, used when no transport protocol is detected".
             transport_protocol: "raw_buffer",
             server_name: Cow::Borrowed(""),
             application_protocols: Protocols::None,
@@ -131,11 +132,14 @@ impl<'a> ListenerFilters<'a> {
         mut local_port: u16,
         mut seen: InspectedConnection<'r>,
     ) -> Result<InspectedConnection<'r>, Box<str>> {
+        // "Order matters as the filters are processed sequentially right after a socket has been
+        // accepted by the listener, and before a connection is created."
         for filter in &self.filters {
             if filter.is_disabled(local_port) {
                 continue;
             }
             match &filter.kind {
+                // From here on predicates see the port that the client wanted.
                 ListenerFilterKind::OriginalDst => local_port = connection.destination.1,
                 ListenerFilterKind::TlsInspector => inspect_tls(connection, &mut seen),
                 ListenerFilterKind::HttpInspector => inspect_http(connection, &mut seen),
@@ -170,6 +174,7 @@ fn inspect_tls<'r>(connection: &'r Connection, seen: &mut InspectedConnection<'r
 /// HTTP, and if it is HTTP, it detects the HTTP protocol (HTTP/1.x or HTTP/2) further." It does
 /// nothing once TLS was seen.
 fn inspect_http<'r>(connection: &'r Connection, seen: &mut InspectedConnection<'r>) {
+    // Its bytes are encrypted, or another filter has said so.
     if seen.transport_protocol == "tls" || connection.tls.is_some() {
         return;
     }

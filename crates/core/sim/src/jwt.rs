@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::answer::Answer;
 use super::matcher::{HeaderMatcher, PathMatch, QueryParameterMatcher, without_query_and_fragment};
+use super::message;
 use super::state::{MetadataEntry, RequestState};
 use super::{DecisionRecord, MatchCandidate, Request, Tri};
 use meshladder_text::json::Raw;
@@ -54,7 +55,7 @@ enum RuleRequirement {
 }
 
 /// The parts of a `RouteMatch` that this filter looks at.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct RuleMatch {
     path: Option<PathMatch>,
     headers: Vec<HeaderMatcher>,
@@ -84,46 +85,48 @@ pub enum JwtVerdict {
 impl JwtPerRoute {
     /// Compiles a `PerRouteConfig`.
     pub fn compile(raw: Raw<'_>) -> Self {
-        match raw.get("disabled").and_then(Raw::bool) {
-            Some(true) => Self::Disabled,
-            _ => Self::Requirement(raw.string_at("requirement_name").unwrap_or_default().into()),
+        if message::flag(raw, "disabled") {
+            return Self::Disabled;
         }
+        Self::Requirement(message::text(raw, "requirement_name").into())
     }
 }
 
 impl JwtAuthn {
     /// Compiles a `JwtAuthentication`.
     pub fn compile(raw: Raw<'_>) -> Self {
-        let providers: BTreeMap<Box<str>, Raw<'_>> = raw
-            .get("providers")
-            .into_iter()
-            .flat_map(Raw::members)
-            .map(|(name, value)| (name.into(), value))
-            .collect();
-        let named = raw
-            .get("requirement_map")
-            .into_iter()
-            .flat_map(Raw::members);
+        // Requirements look for tokens where their providers have them, so those are read first.
+        let mut configs: BTreeMap<Box<str>, Raw<'_>> = BTreeMap::new();
+        if let Some(map) = raw.get("providers") {
+            for (name, config) in map.members() {
+                configs.insert(name.into(), config);
+            }
+        }
+
+        let mut providers = BTreeMap::new();
+        for (name, config) in &configs {
+            providers.insert(name.clone(), JwtProvider::compile(*config));
+        }
+        let mut rules = Vec::new();
+        for rule in raw.list("rules") {
+            rules.push(JwtRule::compile(rule, &configs));
+        }
+        let mut requirement_map = BTreeMap::new();
+        if let Some(map) = raw.get("requirement_map") {
+            for (name, requirement) in map.members() {
+                let requirement = JwtRequirement::compile(requirement, &configs);
+                requirement_map.insert(name.into(), requirement);
+            }
+        }
+
+        let filter_state_rules = raw.get("filter_state_rules");
         Self {
             at: raw.offset(),
-            rules: raw
-                .list("rules")
-                .map(|rule| JwtRule::compile(rule, &providers))
-                .collect(),
-            requirement_map: named
-                .map(|(name, raw)| (name.into(), JwtRequirement::compile(raw, &providers)))
-                .collect(),
-            filter_state_rules: raw
-                .get("filter_state_rules")
-                .map(|rules| rules.string_at("name").unwrap_or_default().into()),
-            bypass_cors_preflight: raw
-                .get("bypass_cors_preflight")
-                .and_then(Raw::bool)
-                .unwrap_or_default(),
-            providers: providers
-                .iter()
-                .map(|(name, raw)| (name.clone(), JwtProvider::compile(*raw)))
-                .collect(),
+            providers,
+            rules,
+            requirement_map,
+            filter_state_rules: filter_state_rules.map(|rules| message::text(rules, "name").into()),
+            bypass_cors_preflight: message::flag(raw, "bypass_cors_preflight"),
         }
     }
 
@@ -145,6 +148,7 @@ impl JwtAuthn {
             Some(JwtPerRoute::Disabled) => {
                 return JwtVerdict::Passed("the route asks for no token");
             }
+            // Envoy answers a name that is not in the map, instead of refusing the configuration.
             Some(JwtPerRoute::Requirement(name)) => match self.requirement_map.get(name) {
                 Some(requirement) => requirement,
                 None => return JwtVerdict::Refused(self.wrong_requirement(name, &state.request)),
@@ -164,23 +168,16 @@ impl JwtAuthn {
         request: &Request,
         record: &mut DecisionRecord,
     ) -> Result<Option<&JwtRequirement>, Box<str>> {
+        // "The first matched requirement will be applied."
         for rule in &self.rules {
-            let (matched, why) = rule.matches.matches(request);
-            record.add(|| MatchCandidate {
-                what: format!("JWT rule {}", rule.matches.describe()).into(),
-                matched: matched.clone(),
-                why: why(),
-                at: rule.at,
-            });
+            let matched = rule.matches.matches(request);
+            if record.is_kept() {
+                record.push(rule.candidate(&matched, request));
+            }
             match matched {
                 Tri::No => {}
                 Tri::Unknown(fact) => return Err(fact),
-                Tri::Yes => {
-                    return match &rule.requirement {
-                        RuleRequirement::Own(requirement) => Ok(Some(requirement)),
-                        RuleRequirement::Named(name) => Ok(self.requirement_map.get(name)),
-                    };
-                }
+                Tri::Yes => return Ok(self.requirement_of(rule)),
             }
         }
         match &self.filter_state_rules {
@@ -188,6 +185,13 @@ impl JwtAuthn {
                 Err(format!("the filter state {name}, which picks the JWT requirement").into())
             }
             None => Ok(None),
+        }
+    }
+
+    fn requirement_of<'j>(&'j self, rule: &'j JwtRule) -> Option<&'j JwtRequirement> {
+        match &rule.requirement {
+            RuleRequirement::Own(requirement) => Some(requirement),
+            RuleRequirement::Named(name) => self.requirement_map.get(name),
         }
     }
 
@@ -205,142 +209,140 @@ impl JwtAuthn {
         };
         let outcome = requirement.evaluate(&mut verification);
         let extracted = verification.extracted;
-        let has_token = extracted
-            .iter()
-            .any(|(_, known)| !matches!(known, MetadataEntry::Unknown(_)));
+        let has_token = extracted.iter().any(|(_, entry)| !is_unknown(entry));
         write_metadata(extracted, state);
         match outcome {
             RequirementOutcome::Met if has_token => JwtVerdict::Passed("the token is good"),
             RequirementOutcome::Met => JwtVerdict::Passed("no token is needed"),
             RequirementOutcome::Unknown(fact) => JwtVerdict::Undecided(fact),
-            RequirementOutcome::Failed(status) => JwtVerdict::Refused(
-                Answer::new(&state.request, status.code(), &[], status.details())
-                    .with_body(status.text()),
-            ),
+            RequirementOutcome::Failed(status) => {
+                let answer = Answer::new(&state.request, status.code(), &[], status.details());
+                JwtVerdict::Refused(answer.with_body(status.text()))
+            }
         }
     }
 
     fn wrong_requirement(&self, name: &str, request: &Request) -> Answer {
         let names: Vec<_> = self.requirement_map.keys().map(|name| &**name).collect();
-        let problem = format!(
-            "Wrong requirement_name: {name}. It should be one of [{}]",
-            names.join(",")
-        );
+        let names = names.join(",");
+        let problem = format!("Wrong requirement_name: {name}. It should be one of [{names}]");
         let details = format!("jwt_authn_access_denied{{{}}}", problem.replace(' ', "_"));
-        Answer::new(request, 403, &[], details)
-            .with_body(format!("Failed JWT authentication: {problem}"))
+        let answer = Answer::new(request, 403, &[], details);
+        answer.with_body(format!("Failed JWT authentication: {problem}"))
     }
 }
 
-/// What is unknown stays so: another token may have been the good one.
 fn write_metadata(extracted: Vec<(Box<str>, MetadataEntry)>, state: &mut RequestState<'_>) {
     let (unknown, known): (Vec<_>, Vec<_>) = extracted
         .into_iter()
-        .partition(|(_, known)| matches!(known, MetadataEntry::Unknown(_)));
-    for (key, value) in known
-        .into_iter()
-        .chain(unknown)
-        .filter(|(key, _)| !key.is_empty())
-    {
-        state.metadata.set(NAMESPACE, &key, value);
+        .partition(|(_, entry)| is_unknown(entry));
+    // What is unknown stays so: another token may have been the good one.
+    for (key, entry) in known.into_iter().chain(unknown) {
+        if !key.is_empty() {
+            state.metadata.set(NAMESPACE, &key, entry);
+        }
     }
+}
+
+fn is_unknown(entry: &MetadataEntry) -> bool {
+    matches!(entry, MetadataEntry::Unknown(_))
 }
 
 /// OPTIONS with `origin` and `access-control-request-method`, neither of them empty.
 pub(super) fn is_cors_preflight(request: &Request) -> bool {
-    let filled = |name: &str| {
-        request
-            .values(name)
-            .next()
-            .is_some_and(|value| !value.is_empty())
-    };
-    request.method == "OPTIONS" && filled("origin") && filled("access-control-request-method")
+    request.method == "OPTIONS"
+        && has_value(request, "origin")
+        && has_value(request, "access-control-request-method")
+}
+
+fn has_value(request: &Request, header: &str) -> bool {
+    match request.values(header).next() {
+        Some(value) => !value.is_empty(),
+        None => false,
+    }
 }
 
 impl JwtRule {
     fn compile(raw: Raw<'_>, providers: &BTreeMap<Box<str>, Raw<'_>>) -> Self {
-        let own = || {
-            raw.get("requires").map_or(JwtRequirement::None, |raw| {
-                JwtRequirement::compile(raw, providers)
-            })
+        let requirement = match (raw.string_at("requirement_name"), raw.get("requires")) {
+            (Some(name), _) => RuleRequirement::Named(name.into()),
+            (None, Some(requires)) => {
+                RuleRequirement::Own(JwtRequirement::compile(requires, providers))
+            }
+            (None, None) => RuleRequirement::Own(JwtRequirement::None),
         };
-        let named = raw
-            .string_at("requirement_name")
-            .map(|name| RuleRequirement::Named(name.into()));
-        let requirement = named.unwrap_or_else(|| RuleRequirement::Own(own()));
-        let matches = raw
-            .get("match")
-            .map_or_else(RuleMatch::everything, RuleMatch::compile);
         Self {
             at: raw.offset(),
-            matches,
+            matches: match raw.get("match") {
+                Some(matches) => RuleMatch::compile(matches),
+                None => RuleMatch::default(),
+            },
             requirement,
+        }
+    }
+
+    fn candidate(&self, matched: &Tri, request: &Request) -> MatchCandidate {
+        MatchCandidate {
+            what: format!("JWT rule {}", self.matches.describe()).into(),
+            matched: matched.clone(),
+            why: self.matches.why(request),
+            at: self.at,
         }
     }
 }
 
 impl RuleMatch {
-    fn everything() -> Self {
-        Self {
-            path: None,
-            headers: Vec::new(),
-            query: Vec::new(),
-        }
-    }
-
     fn compile(raw: Raw<'_>) -> Self {
-        let path = raw
-            .members()
-            .find_map(|(key, value)| PathMatch::compile(&key, value));
-        let ignores_case = raw.get("case_sensitive").and_then(Raw::bool) == Some(false);
+        let mut path = None;
+        for (key, value) in raw.members() {
+            path = path.or_else(|| PathMatch::compile(&key, value));
+        }
+        if message::optional_flag(raw, "case_sensitive") == Some(false) {
+            path = path.map(PathMatch::ignoring_case);
+        }
+        let query = raw.list("query_parameters");
         Self {
-            path: if ignores_case {
-                path.map(PathMatch::ignoring_case)
-            } else {
-                path
-            },
+            path,
             headers: raw.list("headers").map(HeaderMatcher::compile).collect(),
-            query: raw
-                .list("query_parameters")
-                .map(QueryParameterMatcher::compile)
-                .collect(),
+            query: query.map(QueryParameterMatcher::compile).collect(),
         }
     }
 
     fn describe(&self) -> String {
-        self.path
-            .as_ref()
-            .map_or_else(|| "for every path".to_owned(), PathMatch::describe)
+        match &self.path {
+            Some(path) => path.describe(),
+            None => "for every path".to_owned(),
+        }
     }
 
-    fn matches<'m>(&'m self, request: &'m Request) -> (Tri, impl FnOnce() -> String + use<'m>) {
-        let path = without_query_and_fragment(&request.path);
-        let on_path = match &self.path {
+    fn matches(&self, request: &Request) -> Tri {
+        let path = match &self.path {
             Some(PathMatch::Connect) => (request.method == "CONNECT").into(),
-            Some(matcher) => matcher.matches(path),
+            Some(matcher) => matcher.matches(without_query_and_fragment(&request.path)),
             None => Tri::Yes,
         };
-        let header = self
-            .headers
-            .iter()
-            .find(|matcher| matcher.matches(request) != Tri::Yes);
-        let query = self
-            .query
-            .iter()
-            .find(|matcher| matcher.matches(&request.path) != Tri::Yes);
         let headers = self.headers.iter().map(|matcher| matcher.matches(request));
-        let queries = self
-            .query
-            .iter()
-            .map(|matcher| matcher.matches(&request.path));
-        let result = Tri::all(std::iter::once(on_path).chain(headers).chain(queries));
-        let why = move || match (header, query, &self.path) {
-            (Some(header), _, _) => header.why(request),
-            (None, Some(query), _) => query.why(&request.path),
-            (None, None, Some(matcher)) => matcher.why(path),
-            (None, None, None) => "it has no condition".to_owned(),
-        };
-        (result, why)
+        let query = self.query.iter();
+        let query = query.map(|matcher| matcher.matches(&request.path));
+        Tri::all(std::iter::once(path).chain(headers).chain(query))
+    }
+
+    /// What decided, in words: the first header or parameter that does not match, else the path.
+    fn why(&self, request: &Request) -> String {
+        for header in &self.headers {
+            if header.matches(request) != Tri::Yes {
+                return header.why(request);
+            }
+        }
+        for query in &self.query {
+            if query.matches(&request.path) != Tri::Yes {
+                return query.why(&request.path);
+            }
+        }
+        match &self.path {
+            Some(path) => path.why(without_query_and_fragment(&request.path)),
+            None => "it has no condition".to_owned(),
+        }
     }
 }
 

@@ -96,21 +96,14 @@ impl DecisionRecord {
         Self::default()
     }
 
-    /// Whether somebody will read it. Texts are only made when it is.
+    /// Whether somebody will read it.
     pub fn is_kept(&self) -> bool {
         self.keep
     }
 
-    /// Adds a candidate. Asked for only after [`Self::is_kept`], since a candidate has texts.
+    /// Adds a candidate. Callers ask [`Self::is_kept`] first, since its texts cost time to make.
     pub(crate) fn push(&mut self, candidate: MatchCandidate) {
         debug_assert!(self.keep, "nobody reads this record");
         self.considered.push(candidate);
-    }
-
-    /// Adds a candidate; `make` is only called when somebody will read it.
-    pub fn add(&mut self, make: impl FnOnce() -> MatchCandidate) {
-        if self.keep {
-            self.considered.push(make());
-        }
     }
 }

@@ -133,12 +133,14 @@ impl<'a> Listeners<'a> {
         connection: &Connection,
         record: &mut DecisionRecord,
     ) -> ListenerOutcome<'_, 'a> {
+        // A gateway is bound to its ports: nothing is redirected there.
         let Some(entry) = self.entry(side) else {
             return self.bound(connection.destination, None, record);
         };
         if let Some(why) = self.capture.leaves_alone(side, connection) {
             return self.bound(connection.destination, Some(why), record);
         }
+        // The inbound listener tells ports apart by its filter chains.
         if side == TrafficDirection::Inbound {
             return taken(entry, Arrival::Redirected, None, record);
         }
@@ -230,6 +232,7 @@ impl<'a> Listeners<'a> {
 
     fn add(&mut self, listener: Listener<'a>) {
         let number = self.listeners.len();
+        // Of several listeners of an address the last one counts.
         for address in &listener.addresses {
             self.by_address.insert((address.ip, address.port), number);
         }

@@ -1,6 +1,6 @@
 //! Changes to request headers, as routes and filters write them down.
 
-use super::RequestState;
+use super::{RequestState, message};
 use meshladder_text::json::Raw;
 
 /// One change.
@@ -35,32 +35,23 @@ impl Mutation {
     /// Compiles a `config.core.v3.HeaderValueOption`; none when it does nothing.
     pub(crate) fn option(raw: Raw<'_>) -> Option<Self> {
         let header = raw.get("header")?;
-        let name = header
-            .string_at("key")
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        let value = header.string_at("value").unwrap_or_default();
+        let name = message::header_name(header, "key");
+        let value = message::text(header, "value");
         // "keep_empty_value: … custom headers with empty values … will be dropped by default".
-        let keeps_empty = raw
-            .get("keep_empty_value")
-            .and_then(Raw::bool)
-            .unwrap_or_default();
-        if value.is_empty() && !keeps_empty {
+        if value.is_empty() && !message::flag(raw, "keep_empty_value") {
             return None;
         }
+
+        // `%%` is a percent sign, anything else between two of them a format.
         let literal = value.replace("%%", "\0");
         if literal.contains('%') {
             let fact = format!("the value `{value}` of the header {name}").into();
-            return Some(Self::Other {
-                name: name.into(),
-                fact,
-            });
+            return Some(Self::Other { name, fact });
         }
-        let action = AppendAction::compile(raw);
         Some(Self::Append {
-            name: name.into(),
+            name,
             value: literal.replace('\0', "%").into(),
-            action,
+            action: AppendAction::compile(raw),
         })
     }
 
@@ -73,25 +64,7 @@ impl Mutation {
                 name,
                 value,
                 action,
-            } => {
-                let exists = state.request.values(name).next().is_some();
-                if matches!(
-                    action,
-                    AppendAction::OverwriteIfExists | AppendAction::OverwriteIfExistsOrAdd
-                ) {
-                    state.remove_header(name);
-                }
-                let adds = match action {
-                    AppendAction::AppendIfExistsOrAdd | AppendAction::OverwriteIfExistsOrAdd => {
-                        true
-                    }
-                    AppendAction::AddIfAbsent => !exists,
-                    AppendAction::OverwriteIfExists => exists,
-                };
-                if adds {
-                    state.add_header(name, value.to_string());
-                }
-            }
+            } => action.apply(name, value, state),
         }
         None
     }
@@ -104,10 +77,23 @@ impl AppendAction {
             Some("OVERWRITE_IF_EXISTS_OR_ADD") => Self::OverwriteIfExistsOrAdd,
             Some("OVERWRITE_IF_EXISTS") => Self::OverwriteIfExists,
             // The deprecated `append`, of which `false` overwrites.
-            None if raw.get("append").and_then(Raw::bool) == Some(false) => {
+            None if message::optional_flag(raw, "append") == Some(false) => {
                 Self::OverwriteIfExistsOrAdd
             }
             _ => Self::AppendIfExistsOrAdd,
         }
+    }
+
+    fn apply(self, name: &str, value: &str, state: &mut RequestState<'_>) {
+        let exists = state.request.values(name).next().is_some();
+        match self {
+            // "If the header already exists then this will be a no-op."
+            Self::AddIfAbsent if exists => return,
+            // "If the header doesn't exist then this will be no-op."
+            Self::OverwriteIfExists if !exists => return,
+            Self::OverwriteIfExists | Self::OverwriteIfExistsOrAdd => state.remove_header(name),
+            Self::AppendIfExistsOrAdd | Self::AddIfAbsent => {}
+        }
+        state.add_header(name, value.to_owned());
     }
 }

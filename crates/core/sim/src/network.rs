@@ -90,6 +90,7 @@ impl<'a> NetworkFilters<'a> {
         mut allows: impl FnMut(&'c NetworkFilter<'a>) -> Tri,
         record: &mut DecisionRecord,
     ) -> NetworkOutcome<'c, 'a> {
+        // "Order matters as the filters are processed sequentially as connection events happen."
         let mut cluster = None;
         let mut denied = None;
         for filter in &self.filters {

@@ -1,6 +1,6 @@
 //! `envoy.config.rbac.v3.RBAC`: which requests a list of policies lets through.
 
-use super::{CandidateName, DecisionRecord, MatchCandidate, RequestState, Tri};
+use super::{CandidateName, DecisionRecord, MatchCandidate, RequestState, Tri, message};
 use meshladder_text::json::Raw;
 
 pub mod condition;
@@ -83,23 +83,23 @@ pub enum RbacDecision {
 impl Rbac {
     /// Compiles an `RBAC`.
     pub fn compile(raw: Raw<'_>) -> Self {
-        let action = match raw.string_at("action").as_deref() {
-            Some("DENY") => RbacAction::Deny,
-            Some("LOG") => RbacAction::Log,
+        let action = match &*message::text(raw, "action") {
+            "DENY" => RbacAction::Deny,
+            "LOG" => RbacAction::Log,
             _ => RbacAction::Allow,
         };
-        let policies = raw.get("policies").into_iter().flat_map(Raw::members);
-        Self::new(
-            action,
-            policies
-                .map(|(name, raw)| RbacPolicy::compile(&name, raw))
-                .collect(),
-            raw.offset(),
-        )
+        let mut policies = Vec::new();
+        if let Some(map) = raw.get("policies") {
+            for (name, policy) in map.members() {
+                policies.push(RbacPolicy::compile(&name, policy));
+            }
+        }
+        Self::new(action, policies, raw.offset())
     }
 
     /// Policies from anywhere; they are put in order.
     pub fn new(action: RbacAction, mut policies: Vec<RbacPolicy>, at: usize) -> Self {
+        // They come from a map, and Envoy tries them by name.
         policies.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             action,
@@ -123,18 +123,23 @@ impl Rbac {
         if let Some(fact) = &self.unmodelled {
             return RbacDecision::Undecided { fact: fact.clone() };
         }
+
         let mut unknown: Option<(Box<str>, Box<str>)> = None;
         for policy in &self.policies {
             let matched = policy.matches(state);
-            record.add(|| policy.considered(matched.clone(), state));
+            if record.is_kept() {
+                record.push(policy.candidate(matched.clone(), state));
+            }
             match matched {
+                // The first policy that matches decides, and those behind it are not asked.
                 Tri::Yes => return self.matched(&policy.name, unknown),
                 Tri::Unknown(fact) if unknown.is_none() => {
-                    unknown = Some((policy.name.clone(), fact))
+                    unknown = Some((policy.name.clone(), fact));
                 }
                 Tri::Unknown(_) | Tri::No => {}
             }
         }
+
         match (self.action, unknown) {
             (RbacAction::Log, _) | (RbacAction::Deny, None) => {
                 RbacDecision::Allowed { policy: None }
@@ -150,15 +155,14 @@ impl Rbac {
     }
 
     fn matched(&self, name: &str, unless: Option<(Box<str>, Box<str>)>) -> RbacDecision {
-        match self.action {
-            RbacAction::Deny => RbacDecision::Denied {
-                policy: Some(name.into()),
-                unless,
-            },
+        let policy = Some(name.into());
+        match (self.action, unless) {
+            (RbacAction::Deny, unless) => RbacDecision::Denied { policy, unless },
+            (RbacAction::Allow | RbacAction::Log, None) => RbacDecision::Allowed { policy },
             // Whichever policy it is, the request passes.
-            RbacAction::Allow | RbacAction::Log => RbacDecision::Allowed {
-                policy: unless.is_none().then(|| name.into()),
-            },
+            (RbacAction::Allow | RbacAction::Log, Some(_)) => {
+                RbacDecision::Allowed { policy: None }
+            }
         }
     }
 }
@@ -166,16 +170,19 @@ impl Rbac {
 impl RbacPolicy {
     /// Compiles a `Policy`.
     pub fn compile(name: &str, raw: Raw<'_>) -> Self {
-        let has_condition = ["condition", "checked_condition", "cel_config"]
-            .iter()
-            .any(|key| raw.get(key).is_some());
+        let mut condition = None;
+        for key in ["condition", "checked_condition", "cel_config"] {
+            if raw.get(key).is_some() {
+                condition =
+                    Some(format!("what the CEL condition of the policy {name} says").into());
+            }
+        }
         Self {
             name: name.into(),
             at: raw.offset(),
             permissions: raw.list("permissions").map(RbacRule::permission).collect(),
             principals: raw.list("principals").map(RbacRule::principal).collect(),
-            condition: has_condition
-                .then(|| format!("what the CEL condition of the policy {name} says").into()),
+            condition,
         }
     }
 
@@ -198,15 +205,15 @@ impl RbacPolicy {
     /// Whether a request matches.
     pub fn matches(&self, state: &RequestState<'_>) -> Tri {
         let permission = RbacRule::any(&self.permissions, state);
+        // Most requests fail here, and principals cost more to look at.
         if permission == Tri::No {
-            return permission;
+            return Tri::No;
         }
         let principal = RbacRule::any(&self.principals, state);
-        let condition = self
-            .condition
-            .as_ref()
-            .map_or(Tri::Yes, |fact| Tri::Unknown(fact.clone()));
-        Tri::all([permission, principal, condition])
+        match &self.condition {
+            Some(fact) => Tri::all([permission, principal, Tri::Unknown(fact.clone())]),
+            None => Tri::all([permission, principal]),
+        }
     }
 
     /// The conditions that a request fails, of the alternative that comes nearest: one means a near
@@ -217,11 +224,10 @@ impl RbacPolicy {
         failures
     }
 
-    fn considered(&self, matched: Tri, state: &RequestState<'_>) -> MatchCandidate {
-        let failures = if matched == Tri::No {
-            self.failures(state)
-        } else {
-            Vec::new()
+    fn candidate(&self, matched: Tri, state: &RequestState<'_>) -> MatchCandidate {
+        let failures = match matched {
+            Tri::No => self.failures(state),
+            Tri::Yes | Tri::Unknown(_) => Vec::new(),
         };
         let why = match &matched {
             Tri::Yes => "every condition holds".to_owned(),
@@ -248,8 +254,10 @@ impl RbacPolicy {
 /// reason then.
 pub fn near_miss(candidate: &MatchCandidate) -> Option<&str> {
     match &candidate.what {
-        CandidateName::Policy { name, failures } if *failures <= 1 => {
-            (candidate.matched == Tri::No).then_some(name)
+        CandidateName::Policy { name, failures }
+            if *failures <= 1 && candidate.matched == Tri::No =>
+        {
+            Some(name)
         }
         _ => None,
     }
@@ -258,14 +266,8 @@ pub fn near_miss(candidate: &MatchCandidate) -> Option<&str> {
 /// `rbac_access_denied_matched_policy[ID]`: "Replace whitespaces in `policy_id` with '_' to avoid
 /// breaking the access log".
 pub fn details(policy: Option<&str>) -> String {
-    let sanitized = |c: char| {
-        if matches!(c, ' ' | '\t'..='\r') {
-            '_'
-        } else {
-            c
-        }
-    };
-    let id: String = policy.unwrap_or("none").chars().map(sanitized).collect();
+    let id = policy.unwrap_or("none");
+    let id = id.replace(|c: char| matches!(c, ' ' | '\t'..='\r'), "_");
     format!("rbac_access_denied_matched_policy[{id}]")
 }
 

@@ -70,40 +70,52 @@ impl Request {
         self.values(name).collect()
     }
 
-    /// The same without a list of them.
+    /// The values of a header, one after the other.
     pub fn values<'r>(&'r self, name: &str) -> impl Iterator<Item = &'r str> {
-        let pseudo = match name {
-            ":method" => Some(&*self.method),
-            ":scheme" => Some(&*self.scheme),
-            ":authority" | "host" => Some(&*self.authority),
-            // CONNECT has none.
-            ":path" => Some(&*self.path).filter(|path| !path.is_empty()),
-            "x-forwarded-proto" if !self.headers.iter().any(|(n, _)| n == name) => {
-                Some(&*self.scheme)
-            }
-            _ => None,
-        };
+        let pseudo = self.pseudo_header(name);
+        // What is a field here is in no list of headers.
         let rest = if pseudo.is_some() {
             &[][..]
         } else {
             &self.headers
         };
-        let rest = rest
+        let named = rest
             .iter()
-            .filter(move |(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, value)| &**value);
-        pseudo.into_iter().chain(rest)
+            .filter(move |(other, _)| other.eq_ignore_ascii_case(name));
+        pseudo.into_iter().chain(named.map(|(_, value)| &**value))
+    }
+
+    /// The value of a header that is a field of its own here.
+    fn pseudo_header(&self, name: &str) -> Option<&str> {
+        match name {
+            ":method" => Some(&self.method),
+            ":scheme" => Some(&self.scheme),
+            ":authority" | "host" => Some(&self.authority),
+            // CONNECT has none.
+            ":path" if self.path.is_empty() => None,
+            ":path" => Some(&self.path),
+            // Envoy adds it when nobody has.
+            "x-forwarded-proto" if !self.states(name) => Some(&self.scheme),
+            _ => None,
+        }
+    }
+
+    fn states(&self, name: &str) -> bool {
+        self.headers.iter().any(|(other, _)| other == name)
     }
 
     /// The fact that is missing to tell whether a header that was not stated is there; none when it
     /// is absent.
     pub fn missing(&self, name: &str) -> Option<Box<str>> {
-        let unknown = self
-            .unknown_headers
-            .iter()
-            .find(|(other, _)| **other == *name)
-            .map(|(_, fact)| fact.clone());
-        unknown.or_else(|| Self::may_be_added(name).then(|| format!("the header {name}").into()))
+        for (unknown, fact) in &self.unknown_headers {
+            if **unknown == *name {
+                return Some(fact.clone());
+            }
+        }
+        if Self::may_be_added(name) {
+            return Some(format!("the header {name}").into());
+        }
+        None
     }
 
     /// Whether a header that was not stated may still be there: clients and proxies add these on

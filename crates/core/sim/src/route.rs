@@ -210,6 +210,7 @@ impl<'a> RouteTable<'a> {
         record: &mut DecisionRecord,
     ) -> RouteOutcome<'t, 'a> {
         for (index, route) in virtual_host.routes.iter().enumerate().skip(start) {
+            // The reason is only put into words when somebody will read it.
             let matched = route.route_match.matches(context);
             if record.is_kept() {
                 record.push(route.candidate(&matched, context));

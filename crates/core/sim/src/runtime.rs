@@ -3,6 +3,7 @@
 //!
 //! What an operator sets through the admin interface or RTDS is not in a config dump.
 
+use super::message;
 use meshladder_text::json::{Raw, ValueKind};
 
 /// The static layers of a bootstrap.
@@ -23,23 +24,26 @@ pub struct Fraction {
 impl<'a> Runtime<'a> {
     /// Reads a `Bootstrap`.
     pub fn compile(bootstrap: Raw<'a>) -> Self {
-        let layers = bootstrap
-            .get("layered_runtime")
-            .into_iter()
-            .flat_map(|runtime| runtime.list("layers"));
-        Self {
-            layers: layers
-                .filter_map(|layer| layer.get("static_layer"))
-                .collect(),
+        let mut layers = Vec::new();
+        if let Some(runtime) = bootstrap.get("layered_runtime") {
+            for layer in runtime.list("layers") {
+                layers.extend(layer.get("static_layer"));
+            }
         }
+        Self { layers }
     }
 
     /// Whether a feature is on.
     pub fn flag(&self, key: &str, default: bool) -> bool {
-        let value = self.find(key);
-        value
-            .and_then(|value| value.bool().or_else(|| value.string()?.parse().ok()))
-            .unwrap_or(default)
+        let Some(value) = self.find(key) else {
+            return default;
+        };
+        if let Some(flag) = value.bool() {
+            return flag;
+        }
+        // Layers that are read from files hold texts.
+        let text = value.string().unwrap_or_default();
+        text.parse().unwrap_or(default)
     }
 
     /// An integer.
@@ -55,10 +59,23 @@ impl<'a> Runtime<'a> {
         if value.kind() == ValueKind::Object {
             return Fraction::compile(value);
         }
-        value.number().map_or(default, |numerator| Fraction {
-            numerator,
-            denominator: 100,
-        })
+        match value.number() {
+            Some(numerator) => Fraction {
+                numerator,
+                denominator: 100,
+            },
+            None => default,
+        }
+    }
+
+    /// A `RuntimeFractionalPercent`: "default_value: Default value if the runtime value's for the
+    /// numerator/denominator keys are not available."
+    pub fn fractional_percent(&self, raw: Raw<'_>) -> Fraction {
+        let default = match raw.get("default_value") {
+            Some(value) => Fraction::compile(value),
+            None => Fraction::NONE,
+        };
+        self.fraction(&message::text(raw, "runtime_key"), default)
     }
 
     /// "Layers that appear later override those that appear earlier". Keys may be nested objects or
@@ -67,37 +84,60 @@ impl<'a> Runtime<'a> {
         if key.is_empty() {
             return None;
         }
-        self.layers
-            .iter()
-            .rev()
-            .find_map(|layer| below(*layer, key))
+        // The last layer that has the key wins.
+        for layer in self.layers.iter().rev() {
+            if let Some(value) = below(*layer, key) {
+                return Some(value);
+            }
+        }
+        None
     }
 }
 
+/// `a.b` in `{"a": {"b": 1}}` as in `{"a.b": 1}`.
 fn below<'a>(layer: Raw<'a>, key: &str) -> Option<Raw<'a>> {
-    layer
-        .members()
-        .find_map(|(name, value)| match key.strip_prefix(&*name)? {
-            "" => Some(value),
-            rest => below(value, rest.strip_prefix('.')?),
-        })
+    for (name, value) in layer.members() {
+        let Some(rest) = key.strip_prefix(&*name) else {
+            continue;
+        };
+        if rest.is_empty() {
+            return Some(value);
+        }
+        let nested = rest.strip_prefix('.');
+        if let Some(found) = nested.and_then(|rest| below(value, rest)) {
+            return Some(found);
+        }
+    }
+    None
 }
 
 impl Fraction {
+    /// Never.
+    pub(crate) const NONE: Self = Self {
+        numerator: 0,
+        denominator: 100,
+    };
+    /// Always.
+    pub(crate) const WHOLE: Self = Self {
+        numerator: 100,
+        denominator: 100,
+    };
     /// Reads a `FractionalPercent`.
     pub fn compile(raw: Raw<'_>) -> Self {
-        let denominator = match raw.string_at("denominator").as_deref() {
-            Some("TEN_THOUSAND") => 10_000,
-            Some("MILLION") => 1_000_000,
+        let denominator = match &*message::text(raw, "denominator") {
+            "TEN_THOUSAND" => 10_000,
+            "MILLION" => 1_000_000,
             _ => 100,
         };
         Self {
-            numerator: raw
-                .get("numerator")
-                .and_then(Raw::number)
-                .unwrap_or_default(),
+            numerator: message::number(raw, "numerator"),
             denominator,
         }
+    }
+
+    /// Whether it is all of them.
+    pub(crate) fn is_whole(self) -> bool {
+        self.numerator >= self.denominator
     }
 }
 

@@ -49,15 +49,17 @@ pub type RemoteAddress = Result<IpAddr, Box<str>>;
 impl<'r> RequestState<'r> {
     /// Before the first HTTP filter of a chain that terminates TLS when the client speaks it.
     pub fn new(request: &'r Request) -> Self {
-        let source = request
-            .connection
-            .source
-            .map(|(ip, _)| ip)
-            .ok_or_else(|| Box::from("the source address"));
-        let peer = |tls: &super::request::Tls| Peer::Tls(tls.peer.clone().unwrap_or_default());
+        let source = match request.connection.source {
+            Some((ip, _)) => Ok(ip),
+            None => Err(Box::from("the source address")),
+        };
+        let caller = match &request.connection.tls {
+            Some(tls) => Peer::Tls(tls.peer.clone().unwrap_or_default()),
+            None => Peer::Plain,
+        };
         Self {
             is_http: true,
-            caller: request.connection.tls.as_ref().map_or(Peer::Plain, peer),
+            caller,
             direct_remote: source.clone(),
             remote: source,
             route: None,
@@ -78,20 +80,18 @@ impl<'r> RequestState<'r> {
 
     /// Takes every line of a header away.
     pub fn remove_header(&mut self, name: &str) {
-        if self.request.values(name).next().is_some() {
-            self.request
-                .to_mut()
-                .headers
-                .retain(|(n, _)| !n.eq_ignore_ascii_case(name));
+        // A request that does not have it is not copied.
+        if self.request.values(name).next().is_none() {
+            return;
         }
+        let headers = &mut self.request.to_mut().headers;
+        headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
     }
 
     /// Adds a line to a header.
     pub fn add_header(&mut self, name: &str, value: String) {
-        self.request
-            .to_mut()
-            .headers
-            .push((name.to_ascii_lowercase(), value));
+        let headers = &mut self.request.to_mut().headers;
+        headers.push((name.to_ascii_lowercase(), value));
     }
 }
 
@@ -140,6 +140,7 @@ impl Metadata {
     /// Notes that a filter wrote something we do not know: from here on nothing is known to be
     /// absent.
     pub fn written_by(&mut self, filter: &str) {
+        // It may have replaced what others wrote.
         self.entries.clear();
         self.anywhere.get_or_insert_with(|| {
             format!("what the filter {filter} writes into the metadata").into()
@@ -148,51 +149,66 @@ impl Metadata {
 
     /// What is at a path below a namespace.
     pub fn find(&self, namespace: &str, path: &[Box<str>]) -> MetadataLookup<'_> {
-        let known = path.split_first().and_then(|(key, rest)| {
-            let entry = self
-                .entries
-                .iter()
-                .find(|(n, k, _)| &**n == namespace && k == key)?;
-            Some((&entry.2, rest))
-        });
-        match (known, &self.anywhere) {
-            (Some((MetadataEntry::Value(node), rest)), _) => below(node, rest),
-            (Some((MetadataEntry::Claims(claims), rest)), _) => stated(claims, rest),
-            (Some((MetadataEntry::Unknown(fact), _)), _) | (None, Some(fact)) => {
-                MetadataLookup::Unknown(fact)
+        let Some((key, rest)) = path.split_first() else {
+            return self.not_written();
+        };
+        for (in_namespace, at_key, entry) in &self.entries {
+            if **in_namespace != *namespace || at_key != key {
+                continue;
             }
-            (None, None) => MetadataLookup::Absent,
+            return match entry {
+                MetadataEntry::Value(node) => below(node, rest),
+                MetadataEntry::Claims(claims) => stated(claims, rest),
+                MetadataEntry::Unknown(fact) => MetadataLookup::Unknown(fact),
+            };
+        }
+        self.not_written()
+    }
+
+    /// What is where nobody is known to have written.
+    fn not_written(&self) -> MetadataLookup<'_> {
+        match &self.anywhere {
+            Some(fact) => MetadataLookup::Unknown(fact),
+            None => MetadataLookup::Absent,
         }
     }
 }
 
-fn below<'m>(node: &'m Node, path: &[Box<str>]) -> MetadataLookup<'m> {
-    path.iter()
-        .try_fold(node, |node, key| node.get(key))
-        .map_or(MetadataLookup::Absent, |node| {
-            MetadataLookup::Value(&node.value)
-        })
+fn below<'m>(mut node: &'m Node, path: &[Box<str>]) -> MetadataLookup<'m> {
+    for key in path {
+        let Some(inner) = node.get(key) else {
+            return MetadataLookup::Absent;
+        };
+        node = inner;
+    }
+    MetadataLookup::Value(&node.value)
 }
 
 /// Stated claims are all there are, except for those that nearly every token has.
 fn stated<'m>(claims: &'m [(String, String)], path: &[Box<str>]) -> MetadataLookup<'m> {
     let name = path.join(".");
-    let values: Vec<_> = claims
-        .iter()
-        .filter(|(claim, _)| *claim == name)
-        .map(|(_, value)| &**value)
-        .collect();
+    if name.is_empty() {
+        return MetadataLookup::Object;
+    }
+
+    let mut values = Vec::new();
+    let mut has_parts = false;
+    for (claim, value) in claims {
+        match claim.strip_prefix(&*name) {
+            Some("") => values.push(&**value),
+            Some(rest) => has_parts |= rest.starts_with('.'),
+            None => {}
+        }
+    }
     if !values.is_empty() {
         return MetadataLookup::Claim(values);
     }
-    let is_object = |(claim, _): &(String, String)| {
-        claim
-            .strip_prefix(&name)
-            .is_some_and(|rest| rest.starts_with('.'))
-    };
+    // `a` of `a.b` is an object, of which only `b` was stated.
+    if has_parts {
+        return MetadataLookup::Object;
+    }
+
     match &*name {
-        "" => MetadataLookup::Object,
-        _ if claims.iter().any(is_object) => MetadataLookup::Object,
         "iss" => MetadataLookup::Unknown("the claim iss of the token"),
         "sub" => MetadataLookup::Unknown("the claim sub of the token"),
         "aud" => MetadataLookup::Unknown("the claim aud of the token"),

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::Tri;
 use super::matcher::{StringMatcher, unmodelled};
+use super::message;
 use super::request::{Connection, Tls};
 use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
 use meshladder_text::json::Raw;
@@ -95,26 +96,26 @@ impl<'a> Transport<'a> {
         let Some(socket) = socket else {
             return Self::Plain;
         };
-        let name = socket.string_at("name").unwrap_or_default();
-        let config = socket.get("typed_config");
-        let url = config
-            .and_then(|config| config.string_at("@type"))
-            .unwrap_or_default();
-        match (url.rsplit('.').next().unwrap_or_default(), config) {
-            ("RawBuffer", _) => Self::Plain,
-            ("DownstreamTlsContext" | "UpstreamTlsContext", Some(config)) => {
-                Self::Tls(TlsContext::read(config))
+        let name = message::text(socket, "name");
+        if let Some(config) = socket.get("typed_config") {
+            let url = message::text(config, "@type");
+            match url.rsplit('.').next().unwrap_or_default() {
+                // The type of the configuration tells more than a name that anybody may choose.
+                "RawBuffer" => return Self::Plain,
+                "DownstreamTlsContext" | "UpstreamTlsContext" => {
+                    return Self::Tls(TlsContext::read(config));
+                }
+                // These carry something along with the bytes of the socket inside.
+                "InternalUpstreamTransport" | "ProxyProtocolUpstreamTransport" | "Tap" => {
+                    return Self::compile(config.get("transport_socket"));
+                }
+                _ => {}
             }
-            // These carry something along with the bytes of the socket inside.
-            (
-                "InternalUpstreamTransport" | "ProxyProtocolUpstreamTransport" | "Tap",
-                Some(config),
-            ) => Self::compile(config.get("transport_socket")),
-            _ if name == "envoy.transport_sockets.raw_buffer" || name == "raw_buffer" => {
-                Self::Plain
-            }
-            _ => Self::Unmodelled(unmodelled(&format!("the transport socket {name}"))),
         }
+        if name == "envoy.transport_sockets.raw_buffer" || name == "raw_buffer" {
+            return Self::Plain;
+        }
+        Self::Unmodelled(unmodelled(&format!("the transport socket {name}")))
     }
 
     /// What becomes of a client's first bytes.
@@ -123,137 +124,158 @@ impl<'a> Transport<'a> {
         connection: &'c Connection,
         secrets: &Secrets<'_>,
     ) -> Handshake<'c> {
-        match (self, &connection.tls) {
-            (Self::Plain, tls) => Handshake::Plain {
-                speaks_tls: tls.is_some(),
+        match self {
+            Self::Plain => Handshake::Plain {
+                speaks_tls: connection.tls.is_some(),
             },
-            (Self::Unmodelled(fact), _) => Handshake::Unknown(fact.clone()),
-            (Self::Tls(context), tls) => {
-                context.accept(tls.as_ref(), connection.plain_http, secrets)
-            }
+            Self::Tls(context) => context.accept(connection, secrets),
+            Self::Unmodelled(fact) => Handshake::Unknown(fact.clone()),
         }
     }
 }
 
 impl<'a> TlsContext<'a> {
     fn read(context: Raw<'a>) -> Self {
-        let common = context.get("common_tls_context");
-        let field = |key| common.and_then(|common| common.get(key));
-        let texts = |list: Option<Raw<'a>>| {
-            list.into_iter()
-                .flat_map(Raw::elements)
-                .filter_map(Raw::string)
-                .collect()
-        };
-        let sds = field("tls_certificate_sds_secret_configs")
-            .into_iter()
-            .flat_map(Raw::elements);
-        let certificates: Vec<_> = sds.filter_map(|secret| secret.string_at("name")).collect();
-        let combined = field("combined_validation_context");
-        let inline = field("validation_context")
-            .or_else(|| combined.and_then(|c| c.get("default_validation_context")));
-        let delivered = field("validation_context_sds_secret_config")
-            .or_else(|| combined.and_then(|c| c.get("validation_context_sds_secret_config")));
-        Self {
+        let mut tls = Self {
             at: context.offset(),
-            alpn: texts(field("alpn_protocols")),
+            alpn: Vec::new(),
             sni: context.string_at("sni").filter(|sni| !sni.is_empty()),
-            has_certificate: !certificates.is_empty() || field("tls_certificates").is_some(),
-            validates: inline.or(delivered).is_some(),
-            require_client_certificate: context
-                .get("require_client_certificate")
-                .and_then(Raw::bool)
-                == Some(true)
-                || inline.is_some_and(demands_a_certificate),
-            subject_alt_names: inline.map(subject_alt_names).unwrap_or_default(),
-            trust_domains: inline.map(trust_domains).unwrap_or_default(),
-            secrets: certificates
-                .into_iter()
-                .chain(delivered.and_then(|secret| secret.string_at("name")))
-                .collect(),
+            has_certificate: false,
+            validates: false,
+            require_client_certificate: message::flag(context, "require_client_certificate"),
+            subject_alt_names: Vec::new(),
+            trust_domains: Vec::new(),
+            secrets: Vec::new(),
+        };
+        let Some(common) = context.get("common_tls_context") else {
+            return tls;
+        };
+        tls.alpn = message::texts(common, "alpn_protocols");
+        for secret in common.list("tls_certificate_sds_secret_configs") {
+            tls.secrets.extend(secret.string_at("name"));
+        }
+        tls.has_certificate = !tls.secrets.is_empty() || common.get("tls_certificates").is_some();
+
+        // What is written down and what SDS delivers are merged.
+        let combined = common.get("combined_validation_context");
+        let inline = common
+            .get("validation_context")
+            .or(combined.and_then(|both| both.get("default_validation_context")));
+        let delivered = common
+            .get("validation_context_sds_secret_config")
+            .or(combined.and_then(|both| both.get("validation_context_sds_secret_config")));
+        tls.validates = inline.is_some() || delivered.is_some();
+        if let Some(validation) = inline {
+            tls.read_validation(validation);
+        }
+        if let Some(secret) = delivered {
+            tls.secrets.extend(secret.string_at("name"));
+        }
+        tls
+    }
+
+    /// Reads a `CertificateValidationContext`.
+    fn read_validation(&mut self, validation: Raw<'a>) {
+        if demands_a_certificate(validation) {
+            self.require_client_certificate = true;
+        }
+        self.subject_alt_names = subject_alt_names(validation);
+        self.trust_domains = trust_domains(validation);
+    }
+
+    fn accept<'c>(&'c self, connection: &'c Connection, secrets: &Secrets<'_>) -> Handshake<'c> {
+        // A listener without its certificate closes every connection.
+        if let Some(secret) = secrets.missing(self) {
+            return Handshake::Failed {
+                reason: "Secret_is_not_supplied_by_SDS",
+                why: format!("SDS has not delivered the secret {secret}"),
+            };
+        }
+        match &connection.tls {
+            Some(tls) => self.shake(tls),
+            None => Handshake::Failed {
+                reason: plain_text_reason(connection.plain_http),
+                why: "the client speaks plain text, the chain only TLS".to_owned(),
+            },
         }
     }
 
-    fn accept<'c>(
-        &'c self,
-        tls: Option<&'c Tls>,
-        plain_http: Option<&str>,
-        secrets: &Secrets<'_>,
-    ) -> Handshake<'c> {
-        if let Some(secret) = secrets.missing(self) {
-            let why = format!("SDS has not delivered the secret {secret}");
-            return Handshake::Failed {
-                reason: "Secret_is_not_supplied_by_SDS",
-                why,
-            };
-        }
-        let Some(tls) = tls else {
-            let reason = if plain_http.is_some_and(|p| p != "h2c") {
-                "HTTP_REQUEST"
-            } else {
-                "WRONG_VERSION_NUMBER"
-            };
-            return Handshake::Failed {
-                reason,
-                why: "the client speaks plain text, the chain only TLS".to_owned(),
-            };
+    /// What becomes of a client that speaks TLS.
+    fn shake<'c>(&'c self, tls: &'c Tls) -> Handshake<'c> {
+        // Without validation the client is not asked for a certificate.
+        let peer = if self.validates {
+            tls.peer.as_deref()
+        } else {
+            None
         };
-        let peer = tls.peer.as_deref().filter(|_| self.validates);
-        match peer.map(|names| self.trusts(names)) {
-            None if self.require_client_certificate => Handshake::Failed {
-                reason: "PEER_DID_NOT_RETURN_A_CERTIFICATE",
-                why: "the client shows no certificate, and the chain demands one".to_owned(),
-            },
-            None | Some(Tri::Yes) => Handshake::Terminated {
-                alpn: self.negotiate(&tls.alpn),
-                peer,
-            },
-            Some(Tri::No) => Handshake::Failed {
+        let Some(names) = peer else {
+            if self.require_client_certificate {
+                return Handshake::Failed {
+                    reason: "PEER_DID_NOT_RETURN_A_CERTIFICATE",
+                    why: "the client shows no certificate, and the chain demands one".to_owned(),
+                };
+            }
+            return self.terminated(tls, None);
+        };
+        match self.trusts(names) {
+            Tri::Yes => self.terminated(tls, peer),
+            Tri::No => Handshake::Failed {
                 reason: "CERTIFICATE_VERIFY_FAILED",
                 why: format!(
                     "the chain does not take a client named {}",
-                    peer.unwrap_or_default().join(", ")
+                    names.join(", ")
                 ),
             },
-            Some(Tri::Unknown(fact)) => Handshake::Unknown(fact),
+            Tri::Unknown(fact) => Handshake::Unknown(fact),
         }
     }
 
-    /// Whether the names in the other side's certificate are among those that are demanded. "If
-    /// specified, Envoy will verify that the Subject Alternative Name of the presented certificate
-    /// matches one of the specified matchers."
+    fn terminated<'c>(&'c self, tls: &Tls, peer: Option<&'c [String]>) -> Handshake<'c> {
+        Handshake::Terminated {
+            alpn: self.negotiate(&tls.alpn),
+            peer,
+        }
+    }
+
+    /// Whether the names in the other side's certificate are among those that are demanded.
     pub fn trusts(&self, names: &[String]) -> Tri {
-        let domain = names
-            .iter()
-            .find_map(|name| name.strip_prefix("spiffe://")?.split('/').next());
-        let is_at_home = || {
-            domain.is_some_and(|domain| self.trust_domains.iter().any(|trusted| trusted == domain))
-        };
-        let has_name = |wanted: &SubjectAltName| match wanted {
-            SubjectAltName::Uri(matcher) => {
-                Tri::any(names.iter().map(|name| matcher.matches(name)))
-            }
-            SubjectAltName::Other => Tri::unknown("the DNS names in the other side's certificate"),
-        };
-        let demands_none = self.subject_alt_names.is_empty().then_some(Tri::Yes);
-        let demanded = self
-            .subject_alt_names
-            .iter()
-            .map(has_name)
-            .chain(demands_none);
-        Tri::all([
-            (self.trust_domains.is_empty() || is_at_home()).into(),
-            Tri::any(demanded),
-        ])
+        if !self.trust_domains.is_empty() && !self.is_at_home(names) {
+            return Tri::No;
+        }
+        // "If specified, Envoy will verify that the Subject Alternative Name of the presented
+        // certificate matches one of the specified matchers."
+        if self.subject_alt_names.is_empty() {
+            return Tri::Yes;
+        }
+        Tri::any(
+            self.subject_alt_names
+                .iter()
+                .map(|wanted| wanted.is_among(names)),
+        )
+    }
+
+    /// Whether the first SPIFFE name is of a trust domain that is trusted.
+    fn is_at_home(&self, names: &[String]) -> bool {
+        for name in names {
+            let Some(id) = name.strip_prefix("spiffe://") else {
+                continue;
+            };
+            let domain = id.split('/').next().unwrap_or_default();
+            return self.trust_domains.iter().any(|trusted| trusted == domain);
+        }
+        false
     }
 
     /// The first protocol of the server's list that the client offers too. Without one the
     /// handshake goes on.
     pub fn negotiate(&self, offered: &[String]) -> Option<&str> {
-        self.alpn
-            .iter()
-            .map(|protocol| &**protocol)
-            .find(|protocol| offered.iter().any(|o| o == protocol))
+        // The server's order counts, not the client's.
+        for protocol in &self.alpn {
+            if offered.iter().any(|offer| offer == protocol) {
+                return Some(protocol);
+            }
+        }
+        None
     }
 }
 
@@ -261,21 +283,27 @@ impl<'a> Secrets<'a> {
     /// Reads the secrets of a dump that was indexed with [`Section::Secrets`]. A dump without that
     /// section says nothing.
     pub fn compile(dump: &Dump<'a>) -> Self {
-        let in_use = dump
-            .of(Section::Secrets)
-            .filter(|secret| matches!(secret.state, ResourceState::Static | ResourceState::Active));
-        let names = in_use.map(|secret| secret.name.clone()).collect();
-        Self(dump.section(Section::Secrets).map(|_| names))
+        if dump.section(Section::Secrets).is_none() {
+            return Self(None);
+        }
+        let mut names = BTreeSet::new();
+        for secret in dump.of(Section::Secrets) {
+            if matches!(secret.state, ResourceState::Static | ResourceState::Active) {
+                names.insert(secret.name.clone());
+            }
+        }
+        Self(Some(names))
     }
 
     /// The first secret that a context waits for.
     pub fn missing<'c>(&self, context: &'c TlsContext<'_>) -> Option<&'c str> {
         let delivered = self.0.as_ref()?;
-        context
-            .secrets
-            .iter()
-            .map(|secret| &**secret)
-            .find(|secret| !delivered.contains(*secret))
+        for secret in &context.secrets {
+            if !delivered.contains(&**secret) {
+                return Some(secret);
+            }
+        }
+        None
     }
 }
 
@@ -286,38 +314,58 @@ fn demands_a_certificate(validation: Raw<'_>) -> bool {
         "verify_certificate_spki",
         "verify_certificate_hash",
     ];
-    validation
-        .members()
-        .any(|(key, value)| DEMANDS.contains(&&*key) && value.elements().next().is_some())
+    for (key, value) in validation.members() {
+        if DEMANDS.contains(&&*key) && value.elements().next().is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+/// How BoringSSL names bytes that are no TLS: it knows HTTP/1 when it sees it.
+fn plain_text_reason(plain_http: Option<&str>) -> &'static str {
+    match plain_http {
+        None | Some("h2c") => "WRONG_VERSION_NUMBER",
+        Some(_) => "HTTP_REQUEST",
+    }
 }
 
 /// The older form takes names of all kinds, and Istio writes URIs there; the newer one says which
 /// kind it means.
 fn subject_alt_names(validation: Raw<'_>) -> Vec<SubjectAltName> {
-    let untyped = validation
-        .list("match_subject_alt_names")
-        .map(|name| SubjectAltName::Uri(StringMatcher::compile(name)));
-    let typed = validation
-        .list("match_typed_subject_alt_names")
-        .map(|name| {
-            let is_uri = name.string_at("san_type").is_some_and(|kind| kind == "URI");
-            let matcher = name.get("matcher").filter(|_| is_uri);
-            matcher.map_or(SubjectAltName::Other, |matcher| {
+    let mut names = Vec::new();
+    for name in validation.list("match_subject_alt_names") {
+        names.push(SubjectAltName::Uri(StringMatcher::compile(name)));
+    }
+    for name in validation.list("match_typed_subject_alt_names") {
+        names.push(match name.get("matcher") {
+            Some(matcher) if message::text(name, "san_type") == "URI" => {
                 SubjectAltName::Uri(StringMatcher::compile(matcher))
-            })
+            }
+            _ => SubjectAltName::Other,
         });
-    untyped.chain(typed).collect()
+    }
+    names
+}
+
+impl SubjectAltName {
+    fn is_among(&self, names: &[String]) -> Tri {
+        match self {
+            Self::Uri(matcher) => Tri::any(names.iter().map(|name| matcher.matches(name))),
+            Self::Other => Tri::unknown("the DNS names in the other side's certificate"),
+        }
+    }
 }
 
 /// The trust domains of a `SPIFFECertValidatorConfig`.
 fn trust_domains(validation: Raw<'_>) -> Vec<Cow<'_, str>> {
-    let config = validation.at(["custom_validator_config", "typed_config"]);
-    let domains = config
-        .into_iter()
-        .flat_map(|config| config.list("trust_domains"));
-    domains
-        .filter_map(|domain| domain.string_at("name"))
-        .collect()
+    let mut names = Vec::new();
+    if let Some(config) = validation.at(["custom_validator_config", "typed_config"]) {
+        for domain in config.list("trust_domains") {
+            names.extend(domain.string_at("name"));
+        }
+    }
+    names
 }
 
 #[cfg(test)]

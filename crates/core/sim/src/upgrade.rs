@@ -3,7 +3,7 @@
 
 use super::path::is_upgrade;
 use super::route::{RouteEffect, RouteOutcome};
-use super::{Answer, Request};
+use super::{Answer, Request, message};
 use meshladder_text::json::Raw;
 
 /// The `upgrade_configs` of an `HttpConnectionManager`.
@@ -23,38 +23,44 @@ impl Upgrades {
         let of_route = match routed {
             RouteOutcome::NoRoute { .. }
             | RouteOutcome::Undecided { .. }
-            | RouteOutcome::Branches(_) => return None,
-            RouteOutcome::Route(decision) => match &decision.route.action {
-                RouteEffect::Route(action) => find(&action.upgrades, &wanted),
-                _ => None,
-            },
+            | RouteOutcome::Branches(_) => {
+                return None;
+            }
+            RouteOutcome::Route(decision) => of_route(&decision.route.action, &wanted),
+            // A redirect has no upgrades of its own.
             RouteOutcome::RequireTls { .. } => None,
         };
         // "Each upgrade_config … overrides the connection manager's for this route".
-        let is_allowed = of_route
-            .or_else(|| find(&self.0, &wanted))
-            .unwrap_or_default();
-        (!is_allowed).then(|| Answer::new(request, 403, &[], "upgrade_failed"))
+        let is_allowed = of_route.or(find(&self.0, &wanted)).unwrap_or(false);
+        if is_allowed {
+            return None;
+        }
+        Some(Answer::new(request, 403, &[], "upgrade_failed"))
     }
 }
 
 /// One `UpgradeConfig`: its type in lower case, and whether it is enabled.
 pub(super) fn config(raw: Raw<'_>) -> (Box<str>, bool) {
-    let name = raw
-        .string_at("upgrade_type")
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    (
-        name.into(),
-        raw.get("enabled").and_then(Raw::bool).unwrap_or(true),
-    )
+    let name = message::text(raw, "upgrade_type").to_ascii_lowercase();
+    // "enabled: Determines if upgrades are enabled or disabled by default. Defaults to true."
+    let is_enabled = message::optional_flag(raw, "enabled") != Some(false);
+    (name.into(), is_enabled)
+}
+
+fn of_route(action: &RouteEffect<'_>, wanted: &str) -> Option<bool> {
+    match action {
+        RouteEffect::Route(action) => find(&action.upgrades, wanted),
+        _ => None,
+    }
 }
 
 fn find(configs: &[(Box<str>, bool)], wanted: &str) -> Option<bool> {
-    configs
-        .iter()
-        .find(|(name, _)| &**name == wanted)
-        .map(|(_, enabled)| *enabled)
+    for (name, is_enabled) in configs {
+        if &**name == wanted {
+            return Some(*is_enabled);
+        }
+    }
+    None
 }
 
 /// The type of upgrade that a request asks for, in lower case.
@@ -62,11 +68,9 @@ fn wanted(request: &Request) -> Option<String> {
     if request.method == "CONNECT" {
         return Some("connect".to_owned());
     }
-    is_upgrade(request).then(|| {
-        request
-            .values("upgrade")
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase()
-    })
+    if !is_upgrade(request) {
+        return None;
+    }
+    let upgrade = request.values("upgrade").next().unwrap_or_default();
+    Some(upgrade.to_ascii_lowercase())
 }

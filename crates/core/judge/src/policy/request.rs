@@ -16,43 +16,50 @@ pub(super) fn compile(
     workload: &Workload<'_>,
     mesh: &MeshConfig,
 ) -> Option<JwtAuthn> {
-    let policies = select::reaching(&objects.request_authentications, workload, mesh);
-    let rules = policies.iter().flat_map(|policy| {
-        policy
-            .node
-            .at(["spec", "jwtRules"])
-            .map_or(&[][..], Node::items)
-    });
-    let mut rules: Vec<_> = rules.collect();
-    rules.sort_by_key(|rule| rule.str_at("issuer").unwrap_or_default());
-    let providers: Vec<_> = (0..rules.len())
-        .map(|number| format!("origins-{number}"))
-        .collect();
-    let requires = match providers.as_slice() {
-        [] => return None,
-        [only] => optional(only),
-        // "{P1, P2 .., AND of {OR{P1, allow_missing}, OR{P2, allow_missing} ...}}"
-        several => {
-            let all: Vec<Value> = several.iter().map(|name| optional(name)).collect();
-            let mut alternatives: Vec<Value> = several.iter().map(|name| named(name)).collect();
-            alternatives.push(Value::nested(["requires_all", "requirements"], all));
-            any_of(alternatives)
+    let mut rules = Vec::new();
+    for policy in select::reaching(&objects.request_authentications, workload, mesh) {
+        if let Some(jwt_rules) = policy.node.at(["spec", "jwtRules"]) {
+            rules.extend(jwt_rules.items());
         }
-    };
-    let configs = providers
-        .iter()
-        .zip(&rules)
-        .map(|(name, rule)| (name, provider(rule)));
+    }
+    rules.sort_by_key(|rule| rule.str_at("issuer").unwrap_or_default());
+
+    let mut names = Vec::new();
+    let mut providers = Vec::new();
+    for (number, rule) in rules.into_iter().enumerate() {
+        let name = format!("origins-{number}");
+        providers.push((name.clone(), provider(rule)));
+        names.push(name);
+    }
     let everywhere = [
         ("match", Value::nested(["prefix"], "/")),
-        ("requires", requires),
+        ("requires", requirement(&names)?),
     ];
     let filter = Value::object([
-        ("providers", Value::object(configs)),
+        ("providers", Value::object(providers)),
         ("rules", Value::list([Value::object(everywhere)])),
         ("bypass_cors_preflight", true.into()),
     ]);
     Some(JwtAuthn::compile(Raw::of(&filter.to_json()).ok()?))
+}
+
+/// What a request must carry; none without providers.
+fn requirement(providers: &[String]) -> Option<Value> {
+    let mut alternatives = Vec::new();
+    let mut all = Vec::new();
+    match providers {
+        [] => return None,
+        [only] => return Some(optional(only)),
+        several => {
+            for name in several {
+                alternatives.push(named(name));
+                all.push(optional(name));
+            }
+        }
+    }
+    // "{P1, P2 .., AND of {OR{P1, allow_missing}, OR{P2, allow_missing} ...}}"
+    alternatives.push(Value::nested(["requires_all", "requirements"], all));
+    Some(any_of(alternatives))
 }
 
 fn named(provider: &str) -> Value {

@@ -39,21 +39,23 @@ fn alternatives(
     compile: impl Fn(&Node) -> Option<Vec<RbacRule>>,
     conditions: &[RbacRule],
 ) -> Option<Vec<RbacRule>> {
-    let all_of = |mut rules: Vec<RbacRule>| {
-        rules.extend_from_slice(conditions);
-        RbacRule::And(if rules.is_empty() {
-            vec![RbacRule::Any]
-        } else {
-            rules
-        })
-    };
     if entries.is_empty() {
-        return Some(vec![all_of(Vec::new())]);
+        return Some(vec![all_of(Vec::new(), conditions)]);
     }
-    entries
-        .iter()
-        .map(|entry| compile(entry).map(all_of))
-        .collect()
+    let mut alternatives = Vec::with_capacity(entries.len());
+    for entry in entries {
+        alternatives.push(all_of(compile(entry)?, conditions));
+    }
+    Some(alternatives)
+}
+
+fn all_of(mut rules: Vec<RbacRule>, conditions: &[RbacRule]) -> RbacRule {
+    rules.extend_from_slice(conditions);
+    // Envoy refuses an empty list.
+    if rules.is_empty() {
+        rules.push(RbacRule::Any);
+    }
+    RbacRule::And(rules)
 }
 
 fn source(from: &Node, context: &RuleContext<'_>) -> Option<Vec<RbacRule>> {
@@ -97,12 +99,12 @@ fn all(
     context: &RuleContext<'_>,
 ) -> Option<Vec<RbacRule>> {
     let mut rules = Vec::new();
+    let Some(node) = node else {
+        return Some(rules);
+    };
     for (values, not_values, field) in fields {
-        let list = |key: &str| {
-            node.and_then(|node| node.get(key))
-                .map_or(&[][..], Node::items)
-        };
-        rules.extend(both(*field, list(values), list(not_values), context)?);
+        let (values, not_values) = (node.items_at(values), node.items_at(not_values));
+        rules.extend(both(*field, values, not_values, context)?);
     }
     Some(rules)
 }
@@ -111,47 +113,49 @@ fn all(
 /// makes istiod skip the rule.
 fn conditions(node: &Node, context: &RuleContext<'_>) -> Option<(Vec<RbacRule>, Vec<RbacRule>)> {
     let (mut who, mut what) = (Vec::new(), Vec::new());
-    for condition in node.get("when").map_or(&[][..], Node::items) {
+    for condition in node.items_at("when") {
         let field = attribute(condition.str_at("key").unwrap_or_default())?;
-        let list = |key: &str| condition.get(key).map_or(&[][..], Node::items);
-        let rules = both(field, list("values"), list("notValues"), context)?;
+        let (values, not_values) = (
+            condition.items_at("values"),
+            condition.items_at("notValues"),
+        );
+        let rules = both(field, values, not_values, context)?;
         if field.is_principal() {
-            &mut who
+            who.extend(rules);
         } else {
-            &mut what
+            what.extend(rules);
         }
-        .extend(rules);
     }
     Some((who, what))
 }
 
 fn attribute(key: &str) -> Option<PolicyField<'_>> {
-    Some(match key {
-        "source.ip" => PolicyField::IpBlocks,
-        "remote.ip" => PolicyField::RemoteIpBlocks,
-        "source.namespace" => PolicyField::Namespaces,
-        "source.principal" => PolicyField::Principals,
-        "request.auth.principal" => PolicyField::RequestPrincipals,
-        "request.auth.audiences" => PolicyField::Audiences,
-        "request.auth.presenter" => PolicyField::Presenter,
-        "destination.ip" => PolicyField::DestinationIp,
-        "destination.port" => PolicyField::Ports,
-        "connection.sni" => PolicyField::Sni,
-        _ => {
-            let header = key.strip_prefix("request.headers").map(PolicyField::Header);
-            let claim = || {
-                key.strip_prefix("request.auth.claims")
-                    .map(PolicyField::Claims)
-            };
-            let filter = || {
-                key.strip_prefix("experimental.")
-                    .filter(|rest| rest.starts_with("envoy.filters."))
-            };
-            return header
-                .or_else(claim)
-                .or_else(|| filter().map(PolicyField::EnvoyFilter));
+    match key {
+        "source.ip" => return Some(PolicyField::IpBlocks),
+        "remote.ip" => return Some(PolicyField::RemoteIpBlocks),
+        "source.namespace" => return Some(PolicyField::Namespaces),
+        "source.principal" => return Some(PolicyField::Principals),
+        "request.auth.principal" => return Some(PolicyField::RequestPrincipals),
+        "request.auth.audiences" => return Some(PolicyField::Audiences),
+        "request.auth.presenter" => return Some(PolicyField::Presenter),
+        "destination.ip" => return Some(PolicyField::DestinationIp),
+        "destination.port" => return Some(PolicyField::Ports),
+        "connection.sni" => return Some(PolicyField::Sni),
+        _ => {}
+    }
+    // These have a name in brackets behind them.
+    if let Some(header) = key.strip_prefix("request.headers") {
+        return Some(PolicyField::Header(header));
+    }
+    if let Some(claim) = key.strip_prefix("request.auth.claims") {
+        return Some(PolicyField::Claims(claim));
+    }
+    match key.strip_prefix("experimental.") {
+        Some(filter) if filter.starts_with("envoy.filters.") => {
+            Some(PolicyField::EnvoyFilter(filter))
         }
-    })
+        _ => None,
+    }
 }
 
 /// One of the values, and none of the others.
@@ -195,31 +199,24 @@ fn compile_all(
 
 /// A principal of the mesh stands for the same one in every trust domain of it.
 fn with_aliases(field: PolicyField<'_>, value: &str, mesh: &MeshConfig) -> Vec<String> {
-    let mut parts = value.split('/');
-    let (PolicyField::Principals, Some(domain), 4) = (field, parts.next(), parts.clone().count())
-    else {
+    let parts: Vec<_> = value.split('/').collect();
+    let (PolicyField::Principals, [domain, _, _, _, _]) = (field, parts.as_slice()) else {
         return vec![value.to_owned()];
     };
-    let is_ours = mesh
-        .trust_domains
-        .iter()
-        .any(|own| matches_domain(domain, own))
-        || domain == "cluster.local";
-    if domain == "*" || !is_ours {
+    let mut own = mesh.trust_domains.iter();
+    let is_ours = *domain == "cluster.local" || own.any(|own| matches_domain(domain, own));
+    if *domain == "*" || !is_ours {
         return vec![value.to_owned()];
     }
+
     let rest = &value[domain.len()..];
     let mut all: Vec<String> = Vec::new();
     for own in &mesh.trust_domains {
         // "If the trust domain has a prefix * …, keep the principal as-is for the matched trust
         // domain."
-        let is_matched = domain
-            .strip_prefix('*')
-            .is_some_and(|suffix| own.ends_with(suffix));
-        let principal = if is_matched {
-            value.to_owned()
-        } else {
-            format!("{own}{rest}")
+        let principal = match domain.strip_prefix('*') {
+            Some(suffix) if own.ends_with(suffix) => value.to_owned(),
+            _ => format!("{own}{rest}"),
         };
         if !all.contains(&principal) {
             all.push(principal);
@@ -230,12 +227,16 @@ fn with_aliases(field: PolicyField<'_>, value: &str, mesh: &MeshConfig) -> Vec<S
 
 /// The trust domains of a mesh are the patterns here.
 fn matches_domain(domain: &str, pattern: &str) -> bool {
-    domain == pattern
-        || pattern == "*"
-        || pattern
-            .strip_suffix('*')
-            .is_some_and(|prefix| domain.starts_with(prefix))
-        || pattern
-            .strip_prefix('*')
-            .is_some_and(|suffix| domain.ends_with(suffix))
+    if domain == pattern || pattern == "*" {
+        return true;
+    }
+    if let Some(prefix) = pattern.strip_suffix('*')
+        && domain.starts_with(prefix)
+    {
+        return true;
+    }
+    match pattern.strip_prefix('*') {
+        Some(suffix) => domain.ends_with(suffix),
+        None => false,
+    }
 }

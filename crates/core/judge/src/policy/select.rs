@@ -29,18 +29,27 @@ impl<'o> PolicyObject<'o> {
     }
 
     fn metadata(self, key: &str) -> &'o str {
-        self.node
-            .at(["metadata", key])
-            .and_then(Node::str)
-            .unwrap_or_default()
+        let value = self.node.at(["metadata", key]);
+        value.and_then(Node::str).unwrap_or_default()
     }
 
     /// `ALLOW` unless it says otherwise.
     pub(super) fn action(self) -> &'o str {
-        self.node
-            .at(["spec", "action"])
-            .and_then(Node::str)
-            .unwrap_or("ALLOW")
+        self.spec("action").and_then(Node::str).unwrap_or("ALLOW")
+    }
+
+    /// The provider of a CUSTOM policy; empty when it names none.
+    pub(super) fn provider(self) -> &'o str {
+        let name = self.node.at(["spec", "provider", "name"]);
+        name.and_then(Node::str).unwrap_or_default()
+    }
+
+    pub(super) fn rules(self) -> &'o [Node] {
+        self.spec("rules").map_or(&[], Node::items)
+    }
+
+    fn spec(self, key: &str) -> Option<&'o Node> {
+        self.node.at(["spec", key])
     }
 }
 
@@ -50,14 +59,12 @@ pub(super) fn reaching<'o>(
     workload: &Workload<'_>,
     mesh: &MeshConfig,
 ) -> Vec<PolicyObject<'o>> {
-    let mut found: Vec<_> = objects
-        .iter()
-        .copied()
-        .filter(|policy| policies::reaches(policy, workload, &mesh.root_namespace))
-        .collect();
-    found.sort_by_key(|policy| policies::age(policy));
-    found
-        .into_iter()
-        .map(|node| PolicyObject { node })
-        .collect()
+    let mut reaching = Vec::new();
+    for &node in objects {
+        if policies::reaches(node, workload, &mesh.root_namespace) {
+            reaching.push(PolicyObject { node });
+        }
+    }
+    reaching.sort_by_key(|policy| policies::age(policy.node));
+    reaching
 }

@@ -55,7 +55,20 @@ impl PolicyField<'_> {
     /// What a value asks for; none when istiod cannot say it to Envoy, as with fields of HTTP for
     /// TCP.
     pub(super) fn compile(self, value: &str, traffic: Traffic) -> Option<RbacRule> {
-        let is_http_only = matches!(
+        if traffic == Traffic::Tcp && self.is_http_only() {
+            return None;
+        }
+        match self {
+            Self::RequestPrincipals => Some(request_principal(value)),
+            Self::Claims(path) => Some(claim(&nested(path)?, value)),
+            Self::Audiences => Some(claim(&["aud"], value)),
+            Self::Presenter => Some(claim(&["azp"], value)),
+            _ => Some(RbacRule::Condition(self.condition(value)?)),
+        }
+    }
+
+    fn is_http_only(self) -> bool {
+        matches!(
             self,
             Self::RequestPrincipals
                 | Self::Hosts
@@ -65,58 +78,61 @@ impl PolicyField<'_> {
                 | Self::Claims(_)
                 | Self::Audiences
                 | Self::Presenter
-        );
-        if is_http_only && traffic == Traffic::Tcp {
-            return None;
-        }
-        Some(match self {
-            Self::RequestPrincipals => request_principal(value),
-            Self::Claims(path) => claim(&nested(path)?, value),
-            Self::Audiences => claim(&["aud"], value),
-            Self::Presenter => claim(&["azp"], value),
-            _ => RbacRule::Condition(self.condition(value)?),
-        })
+        )
     }
 
     fn condition(self, value: &str) -> Option<RbacCondition> {
-        let name = |pattern: StringMatcher| RbacCondition::Authenticated(Some(pattern));
-        Some(match self {
-            Self::Principals => name(prefixed(value, "spiffe://")),
-            Self::Namespaces => name(StringMatcher::regex(&format!(
-                ".*/ns/{}/.*",
-                value.replace('*', ".*")
-            ))),
+        match self {
+            Self::Principals => Some(authenticated(prefixed(value, "spiffe://"))),
+            Self::Namespaces => {
+                let pattern = format!(".*/ns/{}/.*", value.replace('*', ".*"));
+                Some(authenticated(StringMatcher::regex(&pattern)))
+            }
             Self::ServiceAccounts(namespace) => {
-                name(StringMatcher::regex(&service_account(namespace, value)))
+                let pattern = service_account(namespace, value);
+                Some(authenticated(StringMatcher::regex(&pattern)))
             }
             Self::TrustDomains if value.contains('*') => {
-                RbacCondition::Unmodelled(format!("which trust domains `{value}` selects").into())
+                let fact = format!("which trust domains `{value}` selects");
+                Some(RbacCondition::Unmodelled(fact.into()))
             }
-            Self::TrustDomains => name(StringMatcher::prefix(&format!("spiffe://{value}/"))),
-            Self::IpBlocks => RbacCondition::DirectRemoteIp(range(value)?),
-            Self::RemoteIpBlocks => RbacCondition::RemoteIp(range(value)?),
-            Self::DestinationIp => RbacCondition::DestinationIp(range(value)?),
+            Self::TrustDomains => {
+                let prefix = format!("spiffe://{value}/");
+                Some(authenticated(StringMatcher::prefix(&prefix)))
+            }
+            Self::IpBlocks => Some(RbacCondition::DirectRemoteIp(range(value)?)),
+            Self::RemoteIpBlocks => Some(RbacCondition::RemoteIp(range(value)?)),
+            Self::DestinationIp => Some(RbacCondition::DestinationIp(range(value)?)),
             Self::Ports => {
-                let port = value.parse::<u16>().ok().map(u32::from)?;
-                RbacCondition::DestinationPort(port..port + 1)
+                let port = u32::from(value.parse::<u16>().ok()?);
+                Some(RbacCondition::DestinationPort(port..port + 1))
             }
-            Self::Sni => RbacCondition::ServerName(plain(value)),
-            Self::Hosts => RbacCondition::Header(header(":authority", value, true)?),
-            Self::Methods => RbacCondition::Header(header(":method", value, false)?),
-            Self::Header(name) => RbacCondition::Header(header(bracketed(name)?, value, false)?),
-            // "{*}" and "{**}" are istiod's way to write Envoy's "*" and "**".
-            Self::Paths if value.contains("{*}") || value.contains("{**}") => {
-                RbacCondition::UriTemplate(UriTemplate::compile(
-                    &value.replace("{**}", "**").replace("{*}", "*"),
-                ))
+            Self::Sni => Some(RbacCondition::ServerName(plain(value))),
+            // Hosts are compared without regard to case, and with their port.
+            Self::Hosts => Some(RbacCondition::Header(header(":authority", value, true)?)),
+            Self::Methods => Some(RbacCondition::Header(header(":method", value, false)?)),
+            Self::Header(name) => {
+                let matcher = header(bracketed(name)?, value, false)?;
+                Some(RbacCondition::Header(matcher))
             }
-            Self::Paths => RbacCondition::UrlPath(plain(value)),
-            Self::EnvoyFilter(key) => envoy_filter(key, value)?,
-            Self::RequestPrincipals | Self::Claims(_) | Self::Audiences | Self::Presenter => {
-                return None;
-            }
-        })
+            Self::Paths => Some(path(value)),
+            Self::EnvoyFilter(key) => envoy_filter(key, value),
+            Self::RequestPrincipals | Self::Claims(_) | Self::Audiences | Self::Presenter => None,
+        }
     }
+}
+
+fn authenticated(principal: StringMatcher) -> RbacCondition {
+    RbacCondition::Authenticated(Some(principal))
+}
+
+fn path(value: &str) -> RbacCondition {
+    // "{*}" and "{**}" are istiod's way to write Envoy's "*" and "**".
+    if value.contains("{*}") || value.contains("{**}") {
+        let template = value.replace("{**}", "**").replace("{*}", "*");
+        return RbacCondition::UriTemplate(UriTemplate::compile(&template));
+    }
+    RbacCondition::UrlPath(plain(value))
 }
 
 /// `*` is any text but none, `*x` a suffix, `x*` a prefix.
@@ -160,11 +176,13 @@ fn range(value: &str) -> Option<Cidr> {
     let (address, length) = value.split_once('/').unwrap_or((value, ""));
     let address: IpAddr = address.parse().ok()?;
     let whole = if address.is_ipv6() { 128 } else { 32 };
-    let length = if length.is_empty() {
-        whole
-    } else {
-        length.parse().ok().filter(|n| *n <= whole)?
-    };
+    if length.is_empty() {
+        return Some(Cidr::new(address, whole));
+    }
+    let length = length.parse().ok()?;
+    if length > whole {
+        return None;
+    }
     Some(Cidr::new(address, length))
 }
 
@@ -176,65 +194,68 @@ fn service_account(policy_namespace: &str, value: &str) -> String {
 
 /// Issuer and subject: "Use the last index of "/" since issuer may be an URL".
 fn request_principal(value: &str) -> RbacRule {
-    let any = || StringMatcher::regex(".+");
+    let (issuer, subject) = issuer_and_subject(value);
+    RbacRule::And(vec![
+        metadata(&["payload", "iss"], ValueMatcher::String(issuer)),
+        metadata(&["payload", "sub"], ValueMatcher::String(subject)),
+    ])
+}
+
+/// "Use the last index of "/" since issuer may be an URL".
+fn issuer_and_subject(value: &str) -> (StringMatcher, StringMatcher) {
+    let any = StringMatcher::regex(".+");
+    if value == "*" {
+        return (any.clone(), any);
+    }
     let split = value.rsplit_once('/');
-    let (issuer, subject) = match (value.strip_prefix('*'), value.strip_suffix('*'), split) {
-        _ if value == "*" => (any(), any()),
-        (Some(_), _, Some(("*", subject))) => (any(), StringMatcher::exact(subject)),
-        (Some(_), _, Some((issuer, subject))) => (
-            StringMatcher::suffix(issuer.trim_start_matches('*')),
-            StringMatcher::exact(subject),
-        ),
-        (Some(suffix), _, None) => (any(), StringMatcher::suffix(suffix)),
-        (None, Some(_), Some((issuer, "*"))) => (StringMatcher::exact(issuer), any()),
-        (None, Some(_), Some((issuer, subject))) => (
-            StringMatcher::exact(issuer),
-            StringMatcher::prefix(subject.trim_end_matches('*')),
-        ),
-        (None, Some(prefix), None) => (StringMatcher::prefix(prefix), any()),
-        (None, None, split) => {
-            let (issuer, subject) = split.unwrap_or((value, ""));
-            (StringMatcher::exact(issuer), StringMatcher::exact(subject))
-        }
-    };
-    let of = |claim: &str, matcher| metadata(&["payload", claim], ValueMatcher::String(matcher));
-    RbacRule::And(vec![of("iss", issuer), of("sub", subject)])
+    // A star in front is about the issuer, one at the end about the subject.
+    if let Some(suffix) = value.strip_prefix('*') {
+        return match split {
+            None => (any, StringMatcher::suffix(suffix)),
+            Some(("*", subject)) => (any, StringMatcher::exact(subject)),
+            Some((issuer, subject)) => {
+                let issuer = issuer.trim_start_matches('*');
+                (StringMatcher::suffix(issuer), StringMatcher::exact(subject))
+            }
+        };
+    }
+    if let Some(prefix) = value.strip_suffix('*') {
+        return match split {
+            None => (StringMatcher::prefix(prefix), any),
+            Some((issuer, "*")) => (StringMatcher::exact(issuer), any),
+            Some((issuer, subject)) => {
+                let subject = subject.trim_end_matches('*');
+                (StringMatcher::exact(issuer), StringMatcher::prefix(subject))
+            }
+        };
+    }
+    let (issuer, subject) = split.unwrap_or((value, ""));
+    (StringMatcher::exact(issuer), StringMatcher::exact(subject))
 }
 
 /// A claim is a text or a list with one such text in it.
 fn claim(path: &[&str], value: &str) -> RbacRule {
-    let text = || ValueMatcher::String(plain(value));
-    let path: Vec<_> = std::iter::once("payload")
-        .chain(path.iter().copied())
-        .collect();
-    metadata(
-        &path,
-        ValueMatcher::Or(vec![ValueMatcher::OneOf(Box::new(text())), text()]),
-    )
+    let text = ValueMatcher::String(plain(value));
+    let one_of = ValueMatcher::OneOf(Box::new(text.clone()));
+    let path = [&["payload"][..], path].concat();
+    metadata(&path, ValueMatcher::Or(vec![one_of, text]))
 }
 
 fn metadata(path: &[&str], value: ValueMatcher) -> RbacRule {
-    RbacRule::Condition(RbacCondition::Metadata(MetadataMatcher::new(
-        NAMESPACE, path, value,
-    )))
+    let matcher = MetadataMatcher::new(NAMESPACE, path, value);
+    RbacRule::Condition(RbacCondition::Metadata(matcher))
 }
 
 /// "Split key of format "experimental.envoy.filters.a.b[c]" to "envoy.filters.a.b" and "c"." A
 /// value in brackets is one of a list.
 fn envoy_filter(key: &str, value: &str) -> Option<RbacCondition> {
     let (namespace, key) = key.strip_suffix(']').unwrap_or(key).split_once('[')?;
-    let matcher = match value
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-    {
+    let matcher = match bracketed(value) {
         Some(inside) => ValueMatcher::OneOf(Box::new(ValueMatcher::String(plain(inside)))),
         None => ValueMatcher::String(plain(value)),
     };
-    Some(RbacCondition::Metadata(MetadataMatcher::new(
-        namespace,
-        &[key],
-        matcher,
-    )))
+    let matcher = MetadataMatcher::new(namespace, &[key], matcher);
+    Some(RbacCondition::Metadata(matcher))
 }
 
 fn bracketed(text: &str) -> Option<&str> {
@@ -245,6 +266,8 @@ fn bracketed(text: &str) -> Option<&str> {
 fn nested(text: &str) -> Option<Vec<&str>> {
     let inside = bracketed(text)?;
     let names: Vec<_> = inside.split("][").collect();
-    let is_odd = names.iter().any(|name| name.contains(['[', ']']));
-    Some(if is_odd { vec![inside] } else { names })
+    if names.iter().any(|name| name.contains(['[', ']'])) {
+        return Some(vec![inside]);
+    }
+    Some(names)
 }

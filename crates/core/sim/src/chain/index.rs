@@ -58,6 +58,7 @@ fn combination<'a>(
     let mut rest = number;
     let mut row = [const { ChainKey::Any }; LEVELS.len()];
     for (key, values) in row.iter_mut().zip(keys) {
+        // The level's digit picks the value.
         *key = values[rest % values.len()].clone();
         rest /= values.len();
     }
@@ -108,6 +109,7 @@ fn step<'c, 'a>(
         return Ok(rows);
     }
 
+    // In each step only the most specific match goes on.
     match LEVELS[level] {
         MatchLevel::DestinationPort => first_of(level, rows, [ChainKey::Port(seen.destination.1)]),
         MatchLevel::Destination => longest(level, rows, seen),
@@ -168,6 +170,7 @@ fn first_of<'c, 'a, 'k>(
     rows: &'c [ChainRow<'a>],
     keys: impl IntoIterator<Item = ChainKey<'k>>,
 ) -> Result<&'c [ChainRow<'a>], SearchEnd> {
+    // The first key that any chain has is taken for good, also when its chains fall out later.
     for key in keys.into_iter().chain([ChainKey::Any]) {
         let rows = bucket(level, rows, &key);
         if !rows.is_empty() {

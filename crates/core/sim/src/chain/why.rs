@@ -17,6 +17,7 @@ pub(super) fn of_chain(
     }
 
     let level = farthest_level(rows, path);
+    // It fell out before the search ended: another chain took its place.
     if level < path.passed {
         return (Tri::No, lost(level, rows, path, seen));
     }

@@ -40,14 +40,15 @@ struct Priority {
 /// priority, unhealthy ones do; where the two cannot be told apart, it must not matter.
 pub(super) fn choose(endpoints: &[Endpoint<'_>], policy: &LbPolicy) -> ClusterChoice {
     let choice = Balance::of(endpoints, policy).choice();
-    let is_unhealthy =
-        |endpoint: &Endpoint<'_>| matches!(endpoint.health, Health::Ejected | Health::Unhealthy(_));
-    if !policy.is_dump_alone || !endpoints.iter().any(is_unhealthy) {
+    let has_unhealthy = endpoints.iter().any(Endpoint::is_unhealthy);
+    if !policy.is_dump_alone || !has_unhealthy {
         return choice;
     }
+
+    // The dump calls draining endpoints unhealthy: what if all of them were draining?
     let mut draining = endpoints.to_vec();
     for endpoint in &mut draining {
-        endpoint.is_excluded = is_unhealthy(endpoint);
+        endpoint.is_excluded = endpoint.is_unhealthy();
     }
     if Balance::of(&draining, policy).choice() == choice {
         return choice;
@@ -65,15 +66,14 @@ struct Balance<'e, 'a> {
 
 impl<'e, 'a> Balance<'e, 'a> {
     fn of(endpoints: &'e [Endpoint<'a>], policy: &'e LbPolicy) -> Self {
-        let last = endpoints
-            .iter()
-            .map(|endpoint| endpoint.priority)
-            .max()
-            .unwrap_or(0);
-        let mut priorities: Vec<_> = (0..=last).map(|_| Priority::default()).collect();
+        // Priorities begin with 0, and there is always one.
+        let mut priorities = vec![Priority::default()];
         for endpoint in endpoints {
-            let priority = &mut priorities[usize::try_from(endpoint.priority).unwrap_or(0)];
-            priority.count(endpoint);
+            let number = usize::try_from(endpoint.priority).unwrap_or(0);
+            while priorities.len() <= number {
+                priorities.push(Priority::default());
+            }
+            priorities[number].count(endpoint);
         }
         let mut balance = Self {
             endpoints,
@@ -91,85 +91,101 @@ impl<'e, 'a> Balance<'e, 'a> {
         let mut shares = Vec::new();
         let mut lost = 0;
         for (number, priority) in self.priorities.iter().enumerate() {
-            let load = priority.healthy_load + priority.degraded_load;
+            // "fail_traffic_on_panic: If set to true, Envoy will not consider any hosts when the
+            // cluster is in panic mode."
             if priority.in_panic && self.policy.locality == Locality::NothingInPanic {
-                lost += load;
+                lost += priority.load();
             } else {
-                self.shares_of(number, priority, &mut shares);
+                self.push_shares(number, priority, &mut shares);
             }
         }
         if !shares.is_empty() {
             shares.sort_by_key(|share| share.endpoint);
             return ClusterChoice::Endpoints(shares, lost);
         }
-        let panics = self.priorities.iter().any(|priority| priority.in_panic);
-        ClusterChoice::None(if panics {
-            "too few endpoints are healthy, and the cluster then sends nothing"
-        } else {
-            "no endpoint is healthy"
-        })
+
+        if self.priorities.iter().any(|priority| priority.in_panic) {
+            return ClusterChoice::None(
+                "too few endpoints are healthy, and the cluster then sends nothing",
+            );
+        }
+        ClusterChoice::None("no endpoint is healthy")
     }
 
-    /// The endpoints of a priority that get its load.
-    fn shares_of(&self, number: usize, priority: &Priority, shares: &mut Vec<EndpointShare>) {
-        let load = priority.healthy_load + priority.degraded_load;
-        if load == 0 {
+    /// Adds the endpoints of a priority that get its load.
+    fn push_shares(&self, number: usize, priority: &Priority, shares: &mut Vec<EndpointShare>) {
+        if priority.load() == 0 {
             return;
         }
-        let own = || {
-            self.endpoints
-                .iter()
-                .enumerate()
-                .filter(|(_, e)| usize::try_from(e.priority) == Ok(number))
-        };
-        if priority.in_panic {
-            shares.extend(own().map(|(endpoint, _)| EndpointShare {
-                endpoint,
-                percent: load,
-                in_panic: true,
-            }));
+        if !priority.in_panic {
+            self.push_healthy(number, &Health::Healthy, priority.healthy_load, shares);
+            self.push_healthy(number, &Health::Degraded, priority.degraded_load, shares);
             return;
         }
-        for (health, percent) in [
-            (Health::Healthy, priority.healthy_load),
-            (Health::Degraded, priority.degraded_load),
-        ] {
-            let eligible: Vec<_> = own()
-                .filter(|(_, endpoint)| endpoint.health == health && percent > 0)
-                .collect();
-            // Where localities have weights, one without gets nothing, unless none has any.
-            let weighted = |(_, e): &&(usize, &Endpoint<'_>)| {
-                e.locality_weight.is_some_and(|weight| weight > 0)
-            };
-            let by_locality =
-                self.policy.locality == Locality::Weighted && eligible.iter().any(|e| weighted(&e));
-            let picked = eligible.iter().filter(|e| !by_locality || weighted(e));
-            shares.extend(picked.map(|(endpoint, _)| EndpointShare {
-                endpoint: *endpoint,
-                percent,
-                in_panic: false,
-            }));
+        // "Envoy will disregard host health status and balance either amongst all hosts or no hosts.
+        // This is known as panic mode."
+        for (endpoint, known) in self.endpoints.iter().enumerate() {
+            if usize::try_from(known.priority) == Ok(number) {
+                shares.push(EndpointShare {
+                    endpoint,
+                    percent: priority.load(),
+                    in_panic: true,
+                });
+            }
+        }
+    }
+
+    /// Adds the endpoints of a priority that are as healthy as asked for.
+    fn push_healthy(
+        &self,
+        number: usize,
+        health: &Health,
+        percent: u32,
+        shares: &mut Vec<EndpointShare>,
+    ) {
+        if percent == 0 {
+            return;
+        }
+        let mut eligible = Vec::new();
+        for (endpoint, known) in self.endpoints.iter().enumerate() {
+            if usize::try_from(known.priority) == Ok(number) && known.health == *health {
+                eligible.push((endpoint, known.has_locality_weight()));
+            }
+        }
+
+        // Where localities have weights, one without gets nothing, unless none has any.
+        let by_locality = self.policy.locality == Locality::Weighted
+            && eligible.iter().any(|(_, is_weighted)| *is_weighted);
+        for (endpoint, is_weighted) in eligible {
+            if is_weighted || !by_locality {
+                shares.push(EndpointShare {
+                    endpoint,
+                    percent,
+                    in_panic: false,
+                });
+            }
         }
     }
 
     /// A priority can take as much as its share of healthy endpoints, times the overprovisioning
     /// factor.
     fn distribute(&mut self) {
-        let health = |kind: usize| -> Vec<u64> {
-            self.priorities
-                .iter()
-                .map(|p| p.availability(kind, self.policy))
-                .collect()
-        };
-        let (healthy, degraded) = (health(0), health(1));
+        let mut healthy = Vec::new();
+        let mut degraded = Vec::new();
+        for priority in &self.priorities {
+            healthy.push(priority.availability(0, self.policy));
+            degraded.push(priority.availability(1, self.policy));
+        }
         let total = healthy.iter().chain(&degraded).sum::<u64>().min(100);
         if total > 0 {
             self.spread(&healthy, &degraded, total);
         }
+        // Panic is off and nobody is healthy: the first priority gets requests that it cannot take.
         if total == 0 && self.policy.panic_threshold == 0.0 {
             self.priorities[0].healthy_load = 100;
             return;
         }
+
         for priority in &mut self.priorities {
             priority.in_panic =
                 total < 100 && priority.usable_percent() < self.policy.panic_threshold;
@@ -208,12 +224,12 @@ impl<'e, 'a> Balance<'e, 'a> {
             priority.healthy_load = take(&mut rest, 100 * priority.hosts / total);
             priority.degraded_load = 0;
         }
-        if let Some(first) = self
-            .priorities
-            .iter_mut()
-            .find(|priority| priority.hosts > 0)
-        {
-            first.healthy_load += rest;
+        // What rounding has left goes to the first that has any.
+        for priority in &mut self.priorities {
+            if priority.hosts > 0 {
+                priority.healthy_load += rest;
+                return;
+            }
         }
     }
 }
@@ -228,12 +244,11 @@ fn take(rest: &mut u32, percent: u64) -> u32 {
 impl Priority {
     fn count(&mut self, endpoint: &Endpoint<'_>) {
         self.hosts += 1;
-        self.excluded += u64::from(endpoint.is_excluded);
-        self.weights[2] += if endpoint.is_excluded {
-            0
+        if endpoint.is_excluded {
+            self.excluded += 1;
         } else {
-            endpoint.weight
-        };
+            self.weights[2] += endpoint.weight;
+        }
         match endpoint.health {
             Health::Healthy => {
                 self.healthy += 1;
@@ -247,19 +262,25 @@ impl Priority {
         }
     }
 
+    /// Of a hundred requests, how many it gets.
+    fn load(&self) -> u32 {
+        self.healthy_load + self.degraded_load
+    }
+
     /// How much load the healthy (0) or degraded (1) endpoints can take, in percent.
     fn availability(&self, kind: usize, policy: &LbPolicy) -> u64 {
         let counted = [self.healthy, self.degraded, self.hosts - self.excluded];
+        // "weighted_priority_health: If true, use the load balancing weight of healthy and unhealthy
+        // hosts to determine the health of the priority level."
         let of = if policy.weighted_priority_health {
             self.weights
         } else {
             counted
         };
         if counted[2] == 0 || of[2] == 0 {
-            0
-        } else {
-            (policy.overprovisioning * of[kind] / of[2]).min(100)
+            return 0;
         }
+        (policy.overprovisioning * of[kind] / of[2]).min(100)
     }
 
     #[expect(
@@ -269,9 +290,8 @@ impl Priority {
     fn usable_percent(&self) -> f64 {
         let total = (self.hosts - self.excluded) as f64;
         if total == 0.0 {
-            0.0
-        } else {
-            100.0 * self.healthy as f64 / total + 100.0 * self.degraded as f64 / total
+            return 0.0;
         }
+        100.0 * self.healthy as f64 / total + 100.0 * self.degraded as f64 / total
     }
 }

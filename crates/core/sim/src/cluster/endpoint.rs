@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use super::policy::LbPolicy;
 use super::sockets::SocketPlace;
+use crate::message;
 use meshladder_capture::envoy::clusters::{
     ClusterStatuses as Statuses, HostAddress, HostStatus, read_locality,
 };
@@ -64,19 +65,10 @@ pub(super) struct KnownEndpoints<'s, 'a> {
 
 impl<'s, 'a> KnownEndpoints<'s, 'a> {
     pub(super) fn read(dump: &Dump<'a>, statuses: Option<&'s Statuses<'a>>) -> Self {
-        let listed = dump
-            .of(Section::Endpoints)
-            .filter_map(|entry| Some((entry.name.clone(), entry.raw?)));
-        let assignments = dump.section(Section::Endpoints).map(|_| listed.collect());
-        let hosts = statuses.map(|statuses| {
-            let mut hosts: BTreeMap<&str, Vec<&HostStatus<'a>>> = BTreeMap::new();
-            hosts.extend(statuses.empty.iter().map(|name| (&**name, Vec::new())));
-            for host in &statuses.hosts {
-                hosts.entry(statuses.name(host)).or_default().push(host);
-            }
-            hosts
-        });
-        Self { assignments, hosts }
+        Self {
+            assignments: assignments(dump),
+            hosts: statuses.map(hosts_by_cluster),
+        }
     }
 
     /// The endpoints of a cluster; what its load assignment says of load balancing goes into
@@ -88,27 +80,22 @@ impl<'s, 'a> KnownEndpoints<'s, 'a> {
         discovery: &str,
         policy: &mut LbPolicy,
     ) -> Result<Vec<Endpoint<'a>>, Box<str>> {
-        let service = cluster
-            .get("eds_cluster_config")
-            .and_then(|eds| eds.string_at("service_name"));
-        let service = service.filter(|service| !service.is_empty());
+        let dumped = self.assignment(cluster, name);
         let inline = cluster.get("load_assignment");
-        let listed = self.assignments.as_ref();
-        let dumped = listed.and_then(|all| {
-            all.get(service.as_deref().unwrap_or(name))
-                .or_else(|| all.get(name))
-        });
-        let assignment = dumped.copied().or(inline);
         // The dump leaves out parts of the policy that a cluster may have inline.
-        for rules in [dumped.copied(), inline]
-            .into_iter()
-            .flatten()
-            .filter_map(|given| given.get("policy"))
-        {
-            policy.read_assignment(rules);
+        for assignment in [dumped, inline].into_iter().flatten() {
+            if let Some(rules) = assignment.get("policy") {
+                policy.read_assignment(rules);
+            }
         }
-        let written = assignment.map(read_assignment).unwrap_or_default();
-        if let Some(hosts) = self.hosts.as_ref().and_then(|hosts| hosts.get(name)) {
+
+        let written = match dumped.or(inline) {
+            Some(assignment) => read_assignment(assignment),
+            None => Vec::new(),
+        };
+        if let Some(hosts) = &self.hosts
+            && let Some(hosts) = hosts.get(name)
+        {
             return Ok(hosts.iter().map(|host| of_host(host, &written)).collect());
         }
         // A cluster of type STATIC has what it lists; others find their endpoints elsewhere.
@@ -118,46 +105,45 @@ impl<'s, 'a> KnownEndpoints<'s, 'a> {
         }
         Err(format!("the endpoints of {name}").into())
     }
+
+    /// The cluster's assignment in the dump.
+    fn assignment(&self, cluster: Raw<'a>, name: &str) -> Option<Raw<'a>> {
+        let assignments = self.assignments.as_ref()?;
+        // "service_name: Optional alternative to cluster name to present to EDS."
+        if let Some(eds) = cluster.get("eds_cluster_config")
+            && let Some(assignment) = assignments.get(&message::text(eds, "service_name"))
+        {
+            return Some(*assignment);
+        }
+        assignments.get(name).copied()
+    }
 }
 
 /// The endpoints of a `ClusterLoadAssignment`.
 fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
     let mut endpoints = Vec::new();
     for group in assignment.list("endpoints") {
-        let number = |key| group.get(key).and_then(Raw::number);
         let locality = group.get("locality").map(read_locality).unwrap_or_default();
+        let of_group = Endpoint {
+            address: HostAddress::Unknown,
+            at: None,
+            health: Health::Healthy,
+            // "If unspecified this will default to the highest priority (0)."
+            priority: message::number(group, "priority"),
+            locality,
+            locality_weight: message::optional_number(group, "load_balancing_weight"),
+            weight: 1,
+            metadata: None,
+            locality_metadata: group.get("metadata"),
+            socket: SocketPlace::Otherwise,
+            parsed: OnceCell::new(),
+            is_excluded: false,
+        };
         for entry in group.list("lb_endpoints") {
-            let mut endpoint = Endpoint {
-                address: HostAddress::Unknown,
-                at: Some(entry.offset()),
-                health: Health::Healthy,
-                priority: number("priority").unwrap_or(0),
-                locality: locality.clone(),
-                locality_weight: number("load_balancing_weight"),
-                weight: 1,
-                metadata: None,
-                locality_metadata: group.get("metadata"),
-                socket: SocketPlace::Otherwise,
-                parsed: OnceCell::new(),
-                is_excluded: false,
-            };
+            let mut endpoint = of_group.clone();
+            endpoint.at = Some(entry.offset());
             for (key, value) in entry.members() {
-                match &*key {
-                    "endpoint" => {
-                        let address = value
-                            .get("address")
-                            .map(|address| HostAddress::read(&mut address.cursor()));
-                        endpoint.address = address.unwrap_or_default();
-                    }
-                    "health_status" => {
-                        let status = value.string().unwrap_or_default();
-                        endpoint.health = Health::of_eds(&status);
-                        endpoint.is_excluded = status == DRAINING;
-                    }
-                    "load_balancing_weight" => endpoint.weight = value.number().unwrap_or(1),
-                    "metadata" => endpoint.metadata = Some(value),
-                    _ => {}
-                }
+                endpoint.read(&key, value);
             }
             endpoints.push(endpoint);
         }
@@ -165,31 +151,109 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
     endpoints
 }
 
+impl<'a> Endpoint<'a> {
+    /// Takes in a member of an `LbEndpoint`.
+    fn read(&mut self, key: &str, value: Raw<'a>) {
+        match key {
+            "endpoint" => {
+                if let Some(address) = value.get("address") {
+                    self.address = HostAddress::read(&mut address.cursor());
+                }
+            }
+            // What EDS says counts until `/clusters` tells what Envoy itself found out.
+            "health_status" => {
+                let status = value.string().unwrap_or_default();
+                self.health = Health::of_eds(&status);
+                self.is_excluded = status == DRAINING;
+            }
+            // "The optional load balancing weight of the upstream host; at least 1."
+            "load_balancing_weight" => self.weight = value.number().unwrap_or(1),
+            "metadata" => self.metadata = Some(value),
+            _ => {}
+        }
+    }
+
+    pub(super) fn is_unhealthy(&self) -> bool {
+        matches!(self.health, Health::Ejected | Health::Unhealthy(_))
+    }
+
+    pub(super) fn has_locality_weight(&self) -> bool {
+        self.locality_weight.is_some_and(|weight| weight > 0)
+    }
+}
+
+/// The load assignments of a dump by their names; none when it was taken without them.
+fn assignments<'a>(dump: &Dump<'a>) -> Option<BTreeMap<Cow<'a, str>, Raw<'a>>> {
+    dump.section(Section::Endpoints)?;
+    let mut assignments = BTreeMap::new();
+    for entry in dump.of(Section::Endpoints) {
+        if let Some(raw) = entry.raw {
+            assignments.insert(entry.name.clone(), raw);
+        }
+    }
+    Some(assignments)
+}
+
+fn hosts_by_cluster<'s, 'a>(
+    statuses: &'s Statuses<'a>,
+) -> BTreeMap<&'s str, Vec<&'s HostStatus<'a>>> {
+    let mut hosts: BTreeMap<&str, Vec<&HostStatus<'a>>> = BTreeMap::new();
+    for name in &statuses.empty {
+        hosts.insert(name, Vec::new());
+    }
+    for host in &statuses.hosts {
+        hosts.entry(statuses.name(host)).or_default().push(host);
+    }
+    hosts
+}
+
 /// A host of `/clusters`, with what the dump knows of the same address.
 fn of_host<'a>(host: &HostStatus<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> {
-    let priority = host.priority();
-    let same = written
-        .iter()
-        .find(|e| e.address == host.address && e.priority == priority);
-    Endpoint {
+    let mut endpoint = Endpoint {
         address: host.address.clone(),
-        at: same.and_then(|endpoint| endpoint.at),
+        at: None,
         health: Health::of_host(host),
-        priority,
+        priority: host.priority(),
         locality: host.locality(),
-        locality_weight: same.and_then(|endpoint| endpoint.locality_weight),
+        locality_weight: None,
         weight: host.weight().unwrap_or(1),
-        metadata: same.and_then(|endpoint| endpoint.metadata),
-        locality_metadata: same.and_then(|endpoint| endpoint.locality_metadata),
+        metadata: None,
+        locality_metadata: None,
         socket: SocketPlace::Otherwise,
         parsed: OnceCell::new(),
         is_excluded: host.eds_health() == DRAINING || EXCLUDED.iter().any(|flag| host.has(flag)),
+    };
+    for same in written {
+        if same.address == endpoint.address && same.priority == endpoint.priority {
+            endpoint.at = same.at;
+            endpoint.locality_weight = same.locality_weight;
+            endpoint.metadata = same.metadata;
+            endpoint.locality_metadata = same.locality_metadata;
+            break;
+        }
     }
+    endpoint
 }
 
 /// Envoy does not count these endpoints when it asks how many of a priority are healthy.
 const EXCLUDED: [&str; 2] = ["excluded_via_immediate_hc_fail", "pending_active_hc"];
 const DRAINING: &str = "DRAINING";
+
+/// The flags of a host that is not picked, and what they mean.
+const FAILURES: [(&str, &str); 3] = [
+    (
+        "pending_active_hc",
+        "waits for its first active health check",
+    ),
+    (
+        "failed_active_health_check",
+        "failed its active health check",
+    ),
+    (
+        "excluded_via_immediate_hc_fail",
+        "asked to be left out (immediate health-check fail)",
+    ),
+];
 
 impl Health {
     /// `envoy.config.core.v3.HealthStatus`: of `DRAINING` and `TIMEOUT`, "this is interpreted by
@@ -205,29 +269,16 @@ impl Health {
     }
 
     fn of_host(host: &HostStatus<'_>) -> Self {
-        const FAILURES: [(&str, &str); 3] = [
-            (
-                "pending_active_hc",
-                "waits for its first active health check",
-            ),
-            (
-                "failed_active_health_check",
-                "failed its active health check",
-            ),
-            (
-                "excluded_via_immediate_hc_fail",
-                "asked to be left out (immediate health-check fail)",
-            ),
-        ];
-        let has = |flag: &str| host.has(flag);
-        if has("failed_outlier_check") {
+        if host.has("failed_outlier_check") {
             return Self::Ejected;
         }
-        if let Some((_, why)) = FAILURES.iter().find(|(flag, _)| has(flag)) {
-            return Self::Unhealthy(why);
+        for (flag, why) in FAILURES {
+            if host.has(flag) {
+                return Self::Unhealthy(why);
+            }
         }
         match Self::of_eds(&host.eds_health()) {
-            Self::Healthy if has("failed_active_degraded_check") => Self::Degraded,
+            Self::Healthy if host.has("failed_active_degraded_check") => Self::Degraded,
             health => health,
         }
     }

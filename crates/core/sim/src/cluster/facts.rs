@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Cluster;
 use super::balance::ClusterChoice;
 use crate::matcher::unmodelled;
+use crate::message;
 use meshladder_text::json::Raw;
 
 /// Which HTTP a cluster speaks to its endpoints.
@@ -38,32 +39,46 @@ pub struct Thresholds {
 impl<'a> Cluster<'a> {
     /// `connect_timeout`, as the dump writes it; "if not set, a default value of 5s will be used".
     pub fn connect_timeout(&self) -> Cow<'a, str> {
-        self.raw
-            .string_at("connect_timeout")
-            .unwrap_or(Cow::Borrowed("5s"))
+        let timeout = self.raw.string_at("connect_timeout");
+        timeout.unwrap_or(Cow::Borrowed("5s"))
     }
 
     /// The limits at which requests end with `UO`. Envoy's defaults are 1024 and 3 retries.
     pub fn thresholds(&self) -> Thresholds {
-        let all = self
-            .raw
-            .get("circuit_breakers")
-            .into_iter()
-            .flat_map(|breakers| breakers.list("thresholds"));
-        let default = all
-            .into_iter()
-            .find(|t| t.string_at("priority").is_none_or(|p| p == "DEFAULT"));
-        let number = |key, otherwise| {
-            default
-                .and_then(|t| t.get(key)?.number())
-                .unwrap_or(otherwise)
+        let mut thresholds = Thresholds {
+            connections: 1024,
+            pending_requests: 1024,
+            requests: 1024,
+            retries: 3,
         };
-        Thresholds {
-            connections: number("max_connections", 1024),
-            pending_requests: number("max_pending_requests", 1024),
-            requests: number("max_requests", 1024),
-            retries: number("max_retries", 3),
+        let Some(limits) = self.default_thresholds() else {
+            return thresholds;
+        };
+        for (key, value) in limits.members() {
+            let Some(number) = value.number() else {
+                continue;
+            };
+            match &*key {
+                "max_connections" => thresholds.connections = number,
+                "max_pending_requests" => thresholds.pending_requests = number,
+                "max_requests" => thresholds.requests = number,
+                "max_retries" => thresholds.retries = number,
+                _ => {}
+            }
         }
+        thresholds
+    }
+
+    /// The first `Thresholds` for requests that are not of high priority.
+    fn default_thresholds(&self) -> Option<Raw<'a>> {
+        let breakers = self.raw.get("circuit_breakers")?;
+        for thresholds in breakers.list("thresholds") {
+            match thresholds.string_at("priority").as_deref() {
+                None | Some("DEFAULT") => return Some(thresholds),
+                Some(_) => {}
+            }
+        }
+        None
     }
 
     /// The `OutlierDetection`, when there is one.
@@ -85,39 +100,50 @@ impl<'a> Cluster<'a> {
     }
 
     fn read_protocol(&self) -> Protocol {
-        let options = self.raw.get("typed_extension_protocol_options");
-        let options = options
-            .and_then(|all| all.get("envoy.extensions.upstreams.http.v3.HttpProtocolOptions"));
-        let Some(options) = options else {
-            return match self.raw.string_at("protocol_selection").as_deref() {
-                Some("USE_DOWNSTREAM_PROTOCOL") => Protocol::AsClient,
-                _ if self.raw.get("http2_protocol_options").is_some() => Protocol::Http2,
-                _ => Protocol::Http1,
-            };
+        const OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
+        let Some(options) = self.raw.at(["typed_extension_protocol_options", OPTIONS]) else {
+            return self.read_deprecated_protocol();
         };
-        let explicit = options.get("explicit_http_config");
-        let has = |key| explicit.is_some_and(|config| config.get(key).is_some());
-        match () {
-            () if options.get("use_downstream_protocol_config").is_some() => Protocol::AsClient,
-            () if options.get("auto_config").is_some() => Protocol::Negotiated,
-            () if has("http2_protocol_options") => Protocol::Http2,
-            () if has("http3_protocol_options") => Protocol::Http3,
-            () => Protocol::Http1,
+        // Exactly one of the three says which protocol.
+        if options.get("use_downstream_protocol_config").is_some() {
+            return Protocol::AsClient;
         }
+        if options.get("auto_config").is_some() {
+            return Protocol::Negotiated;
+        }
+        let Some(explicit) = options.get("explicit_http_config") else {
+            return Protocol::Http1;
+        };
+        if explicit.get("http2_protocol_options").is_some() {
+            return Protocol::Http2;
+        }
+        if explicit.get("http3_protocol_options").is_some() {
+            return Protocol::Http3;
+        }
+        Protocol::Http1
+    }
+
+    /// The fields that `HttpProtocolOptions` took the place of.
+    fn read_deprecated_protocol(&self) -> Protocol {
+        if message::text(self.raw, "protocol_selection") == "USE_DOWNSTREAM_PROTOCOL" {
+            return Protocol::AsClient;
+        }
+        if self.raw.get("http2_protocol_options").is_some() {
+            return Protocol::Http2;
+        }
+        Protocol::Http1
     }
 }
 
 /// What a cluster of type `ORIGINAL_DST` does (`OriginalDstLbConfig`).
 pub(super) fn original_destination(config: Option<Raw<'_>>) -> ClusterChoice {
-    let by_request = |config: Raw<'_>| {
-        config.get("use_http_header").and_then(Raw::bool) == Some(true)
-            || config.get("metadata_key").is_some()
+    let Some(config) = config else {
+        return ClusterChoice::Original(None);
     };
-    if config.is_some_and(by_request) {
-        return ClusterChoice::Unknown(unmodelled(
-            "a request header or metadata that names the endpoint",
-        ));
+    if message::flag(config, "use_http_header") || config.get("metadata_key").is_some() {
+        let what = "a request header or metadata that names the endpoint";
+        return ClusterChoice::Unknown(unmodelled(what));
     }
-    let port = config.and_then(|config| config.get("upstream_port_override")?.number());
+    let port = message::optional_number(config, "upstream_port_override");
     ClusterChoice::Original(port.and_then(|port| u16::try_from(port).ok()))
 }

@@ -1,5 +1,6 @@
 //! What a cluster and its load assignment say of load balancing.
 
+use crate::message;
 use meshladder_text::json::Raw;
 
 /// The rules.
@@ -60,46 +61,48 @@ impl LbPolicy {
 
     fn read_common(&mut self, config: Raw<'_>) {
         if let Some(percent) = config.get("healthy_panic_threshold") {
-            // Envoy rounds it to whole percents.
-            let percent: Option<f64> = percent
-                .get("value")
-                .and_then(|value| value.text().parse().ok());
-            self.panic_threshold = percent.unwrap_or(0.0).round();
+            // A `Percent` without a value is zero. Envoy rounds it to whole percents.
+            let value = match percent.get("value") {
+                Some(value) => value.text().parse().unwrap_or(0.0),
+                None => 0.0_f64,
+            };
+            self.panic_threshold = value.round();
         }
+        // Where there is a `load_balancing_policy`, that one says what becomes of localities.
         if !self.has_extension {
             self.read_locality(config);
         }
     }
 
     fn read_locality(&mut self, config: Raw<'_>) {
-        let fails = config
-            .at(["zone_aware_lb_config", "fail_traffic_on_panic"])
-            .and_then(Raw::bool);
-        self.locality = match config.get("locality_weighted_lb_config") {
-            Some(_) => Locality::Weighted,
-            None if fails == Some(true) => Locality::NothingInPanic,
-            None => Locality::Plain,
+        let fails = config.at(["zone_aware_lb_config", "fail_traffic_on_panic"]);
+        self.locality = if config.get("locality_weighted_lb_config").is_some() {
+            Locality::Weighted
+        } else if fails.and_then(Raw::bool) == Some(true) {
+            Locality::NothingInPanic
+        } else {
+            Locality::Plain
         };
     }
 
     /// "Each client will iterate over the list in order and stop at the first policy that it
     /// supports."
     fn read_extension(&mut self, policy: Raw<'_>) {
-        let Some(config) = policy
+        let mut configs = policy
             .list("policies")
-            .find_map(|p| p.at(["typed_extension_config", "typed_config"]))
-        else {
+            .filter_map(|policy| policy.at(["typed_extension_config", "typed_config"]));
+        let Some(config) = configs.next() else {
             return;
         };
         self.has_extension = true;
         self.locality = Locality::Plain;
-        let url = config.string_at("@type").unwrap_or_default();
+
+        let url = message::text(config, "@type");
         match url.rsplit('.').next().unwrap_or_default() {
             "RoundRobin" | "LeastRequest" | "Random" | "RingHash" | "Maglev" => {
-                config
-                    .get("locality_lb_config")
-                    .into_iter()
-                    .for_each(|config| self.read_locality(config));
+                if let Some(locality) = config.get("locality_lb_config") {
+                    self.read_locality(locality);
+                }
             }
             "WrrLocality" => self.locality = Locality::Weighted,
             "ClientSideWeightedRoundRobin" => {}
@@ -109,11 +112,10 @@ impl LbPolicy {
 
     /// Reads a `ClusterLoadAssignment.Policy`.
     pub(super) fn read_assignment(&mut self, rules: Raw<'_>) {
-        if let Some(factor) = rules.get("overprovisioning_factor").and_then(Raw::number) {
+        if let Some(factor) = message::optional_number(rules, "overprovisioning_factor") {
             self.overprovisioning = factor;
         }
-        self.weighted_priority_health =
-            rules.get("weighted_priority_health").and_then(Raw::bool) == Some(true);
+        self.weighted_priority_health = message::flag(rules, "weighted_priority_health");
         if rules.list("drop_overloads").next().is_some() {
             self.unmodelled = Some("drop_overloads".to_owned());
         }

@@ -54,13 +54,10 @@ impl<'a> Sockets<'a> {
         match key {
             "transport_socket" => self.otherwise = Transport::compile(Some(value)),
             "transport_socket_matches" => {
-                let each = |entry: Raw<'a>| {
-                    (
-                        entry.get("match"),
-                        Transport::compile(entry.get("transport_socket")),
-                    )
-                };
-                self.matches = value.elements().map(each).collect();
+                for entry in value.elements() {
+                    let transport = Transport::compile(entry.get("transport_socket"));
+                    self.matches.push((entry.get("match"), transport));
+                }
             }
             _ => self.has_matcher = true,
         }
@@ -83,6 +80,7 @@ impl<'a> Sockets<'a> {
     /// search continues in `LocalityLbEndpoints.Metadata`. The first match is used." Without any,
     /// it is `transport_socket`.
     pub(super) fn place_of(&self, endpoint: &Endpoint<'_>) -> SocketPlace {
+        // An endpoint that only `/clusters` knows has metadata that nobody wrote down.
         match self.place(endpoint.metadata, endpoint.at.is_some()) {
             SocketPlace::Otherwise if endpoint.locality_metadata.is_some() => {
                 self.place(endpoint.locality_metadata, true)
@@ -97,34 +95,47 @@ impl<'a> Sockets<'a> {
             return SocketPlace::Unknown(unmodelled("the cluster's transport_socket_matcher"));
         }
         for (number, (wanted, _)) in self.matches.iter().enumerate() {
+            // An empty `match` takes every endpoint, also one of which nothing is known.
             let takes_all = wanted.is_none_or(|wanted| wanted.members().next().is_none());
-            if takes_all || is_known && wanted.is_some_and(|wanted| is_match(wanted, metadata)) {
+            if takes_all {
                 return SocketPlace::Match(number);
             }
             if !is_known {
                 return SocketPlace::Unknown("the metadata of the endpoint".into());
+            }
+            if wanted.is_some_and(|wanted| is_match(wanted, metadata)) {
+                return SocketPlace::Match(number);
             }
         }
         SocketPlace::Otherwise
     }
 }
 
+/// Whether metadata has all that is wanted.
 fn is_match(wanted: Raw<'_>, metadata: Option<Raw<'_>>) -> bool {
-    let given = metadata.and_then(|m| m.at(["filter_metadata", "envoy.transport_socket_match"]));
-    let has = |key: &str, value| {
-        given
-            .and_then(|given| given.get(key))
-            .is_some_and(|given| same(given, value))
+    let Some(metadata) = metadata else {
+        return wanted.members().next().is_none();
     };
-    wanted.members().all(|(key, value)| has(&key, value))
+    let Some(given) = metadata.at(["filter_metadata", "envoy.transport_socket_match"]) else {
+        return wanted.members().next().is_none();
+    };
+    for (key, value) in wanted.members() {
+        let Some(given) = given.get(&key) else {
+            return false;
+        };
+        if !same(given, value) {
+            return false;
+        }
+    }
+    true
 }
 
 fn same(a: Raw<'_>, b: Raw<'_>) -> bool {
+    // Two strings may be escaped differently.
     if a.kind() == ValueKind::String {
-        a.string() == b.string()
-    } else {
-        a.text() == b.text()
+        return a.string() == b.string();
     }
+    a.text() == b.text()
 }
 
 impl TlsMode {
@@ -137,13 +148,15 @@ impl TlsMode {
         }
     }
 
-    /// istiod hands out the workload's certificate as the secret `default`.
     fn of_tls(context: &TlsContext<'_>) -> Self {
-        match context.has_certificate {
-            true if context.secrets.iter().any(|secret| secret == "default") => Self::Istio,
-            true => Self::Mutual,
-            false => Self::Simple,
+        if !context.has_certificate {
+            return Self::Simple;
         }
+        // istiod hands out the workload's certificate as the secret `default`.
+        if context.secrets.iter().any(|secret| secret == "default") {
+            return Self::Istio;
+        }
+        Self::Mutual
     }
 
     /// The word JSON carries.

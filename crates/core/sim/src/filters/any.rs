@@ -16,11 +16,7 @@ pub struct TypedConfig<'a> {
 impl<'a> TypedConfig<'a> {
     /// Reads an `Any`; none when it has no type. A `TypedStruct` stands for what is in it.
     pub fn of(raw: Raw<'a>) -> Option<Self> {
-        let name = |url: Cow<'a, str>| match url.rsplit_once('/') {
-            Some((_, name)) => Cow::Owned(name.to_owned()),
-            None => url,
-        };
-        let type_url = name(raw.string_at("@type")?);
+        let type_url = message_name(raw.string_at("@type")?);
         if !type_url.ends_with(".TypedStruct") {
             return Some(Self {
                 type_url,
@@ -28,8 +24,16 @@ impl<'a> TypedConfig<'a> {
             });
         }
         Some(Self {
-            type_url: name(raw.string_at("type_url")?),
+            type_url: message_name(raw.string_at("type_url")?),
             value: raw.get("value").unwrap_or(raw),
         })
+    }
+}
+
+/// `envoy.extensions.filters.http.rbac.v3.RBAC` of a type's URL.
+fn message_name(url: Cow<'_, str>) -> Cow<'_, str> {
+    match url.rsplit_once('/') {
+        Some((_, name)) => Cow::Owned(name.to_owned()),
+        None => url,
     }
 }

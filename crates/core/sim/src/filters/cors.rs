@@ -4,6 +4,7 @@ use super::{FilterBranch, FilterVerdict, PerRoute};
 use crate::answer::Answer;
 use crate::jwt::is_cors_preflight;
 use crate::matcher::StringMatcher;
+use crate::message;
 use crate::runtime::{Fraction, Runtime};
 use crate::{RequestState, Tri};
 use meshladder_text::json::Raw;
@@ -18,24 +19,19 @@ pub struct CorsPolicy {
 
 impl CorsPolicy {
     pub(super) fn compile(raw: Raw<'_>, runtime: &Runtime<'_>) -> Self {
-        // "If neither enabled, filter_enabled, nor shadow_enabled are specified, the CORS filter
-        // will be enabled for 100% of the requests."
-        let whole = Fraction {
-            numerator: 100,
-            denominator: 100,
-        };
-        let enabled = raw
-            .get("filter_enabled")
-            .map(|enabled| runtime_fraction(enabled, runtime));
+        let origins = raw.list("allow_origin_string_match");
         Self {
-            origins: raw
-                .list("allow_origin_string_match")
-                .map(StringMatcher::compile)
-                .collect(),
-            enabled: enabled.unwrap_or(whole),
-            forward_not_matching_preflights: raw
-                .get("forward_not_matching_preflights")
-                .and_then(Raw::bool),
+            origins: origins.map(StringMatcher::compile).collect(),
+            // "If neither enabled, filter_enabled, nor shadow_enabled are specified, the CORS
+            // filter will be enabled for 100% of the requests."
+            enabled: match raw.get("filter_enabled") {
+                Some(enabled) => runtime.fractional_percent(enabled),
+                None => Fraction::WHOLE,
+            },
+            forward_not_matching_preflights: message::optional_flag(
+                raw,
+                "forward_not_matching_preflights",
+            ),
         }
     }
 }
@@ -48,43 +44,31 @@ pub(super) fn evaluate(
     state: &RequestState<'_>,
     has_cluster: bool,
 ) -> FilterVerdict {
-    let typed = entries.iter().filter_map(|entry| {
-        if let PerRoute::Cors(policy) = entry {
-            Some(policy)
-        } else {
-            None
-        }
-    });
-    let typed: Vec<_> = typed.collect();
-    let policies: Vec<_> = if typed.is_empty() {
-        fields.iter().collect()
-    } else {
-        typed
-    };
-    let Some(first) = policies.first().filter(|_| has_cluster) else {
+    let policies = policies(entries, fields);
+    let Some(first) = policies.first() else {
         return FilterVerdict::Passed("the route has no CORS policy".into());
     };
+    // Redirects and answers of the route itself have no policy.
+    if !has_cluster {
+        return FilterVerdict::Passed("the route has no CORS policy".into());
+    }
     if !is_cors_preflight(&state.request) {
         return FilterVerdict::Passed("it is no CORS preflight".into());
     }
+
     let origin = state.request.values("origin").next().unwrap_or_default();
-    let origins = policies
-        .iter()
-        .map(|policy| &policy.origins)
-        .find(|origins| !origins.is_empty());
-    let allows =
-        |matcher: &StringMatcher| Tri::any([matcher.matches("*"), matcher.matches(origin)]);
-    let forwards = policies
-        .iter()
-        .find_map(|policy| policy.forward_not_matching_preflights)
-        .unwrap_or(true);
-    match Tri::any(origins.into_iter().flatten().map(allows)) {
-        Tri::Unknown(fact) if forwards => return FilterVerdict::Undecided(fact),
-        Tri::No if forwards => {
-            return FilterVerdict::Passed(format!("the origin {origin} is not allowed").into());
+    if forwards_not_matching(&policies) {
+        match allows(&policies, origin) {
+            Tri::Yes => {}
+            Tri::No => {
+                let why = format!("the origin {origin} is not allowed");
+                return FilterVerdict::Passed(why.into());
+            }
+            Tri::Unknown(fact) => return FilterVerdict::Undecided(fact),
         }
-        _ => {}
     }
+
+    // A preflight is answered in HTTP's way even when it asks for gRPC.
     let answer = Answer {
         grpc_status: None,
         code: 200,
@@ -93,28 +77,56 @@ pub(super) fn evaluate(
     split(first.enabled, answer)
 }
 
-/// The answer, as often as the fraction says.
-pub(super) fn split(fraction: Fraction, answer: Answer) -> FilterVerdict {
-    match fraction.numerator {
-        0 => FilterVerdict::Passed("it is disabled".into()),
-        n if n >= fraction.denominator => FilterVerdict::Answered(answer, None),
-        n => {
-            #[expect(clippy::cast_precision_loss, reason = "both are at most a million")]
-            let weight = n as f64 / fraction.denominator as f64;
-            FilterVerdict::Branches(vec![
-                FilterBranch::answered(Some(weight), answer),
-                FilterBranch::on(Some(1.0 - weight), &[]),
-            ])
+/// The policies that count, the most specific first.
+fn policies<'p>(entries: &'p [PerRoute], fields: &'p [CorsPolicy]) -> Vec<&'p CorsPolicy> {
+    let mut typed = Vec::new();
+    for entry in entries {
+        if let PerRoute::Cors(policy) = entry {
+            typed.push(policy);
         }
     }
+    if typed.is_empty() {
+        return fields.iter().collect();
+    }
+    typed
 }
 
-/// `RuntimeFractionalPercent`
-pub(super) fn runtime_fraction(raw: Raw<'_>, runtime: &Runtime<'_>) -> Fraction {
-    let none = Fraction {
-        numerator: 0,
-        denominator: 100,
-    };
-    let default = raw.get("default_value").map_or(none, Fraction::compile);
-    runtime.fraction(&raw.string_at("runtime_key").unwrap_or_default(), default)
+/// Whether the first policy that lists origins lists this one.
+fn allows(policies: &[&CorsPolicy], origin: &str) -> Tri {
+    for policy in policies {
+        // A policy that lists no origins leaves them to the one around it.
+        if policy.origins.is_empty() {
+            continue;
+        }
+        let matches =
+            |matcher: &StringMatcher| Tri::any([matcher.matches("*"), matcher.matches(origin)]);
+        return Tri::any(policy.origins.iter().map(matches));
+    }
+    Tri::No
+}
+
+/// Whether preflights of other origins go on to the service. The first policy that says so counts.
+fn forwards_not_matching(policies: &[&CorsPolicy]) -> bool {
+    for policy in policies {
+        if let Some(forwards) = policy.forward_not_matching_preflights {
+            return forwards;
+        }
+    }
+    true
+}
+
+/// The answer, as often as the fraction says.
+pub(super) fn split(fraction: Fraction, answer: Answer) -> FilterVerdict {
+    if fraction.numerator == 0 {
+        return FilterVerdict::Passed("it is disabled".into());
+    }
+    if fraction.is_whole() {
+        return FilterVerdict::Answered(answer, None);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "both are at most a million")]
+    let weight = fraction.numerator as f64 / fraction.denominator as f64;
+    FilterVerdict::Branches(vec![
+        FilterBranch::answered(Some(weight), answer),
+        FilterBranch::on(Some(1.0 - weight), &[]),
+    ])
 }

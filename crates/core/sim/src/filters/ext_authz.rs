@@ -1,10 +1,10 @@
 //! `envoy.filters.http.ext_authz`: another service is asked. What it would answer is not known;
 //! that it cannot be reached is.
 
-use super::cors::runtime_fraction;
 use super::local_ratelimit::status_code;
-use super::{FilterVerdict, UpstreamState};
+use super::{FilterVerdict, PerRoute, UpstreamState};
 use crate::answer::Answer;
+use crate::message;
 use crate::rbac::MetadataMatcher;
 use crate::runtime::{Fraction, Runtime};
 use crate::{RequestState, Tri};
@@ -29,62 +29,68 @@ pub enum ExtAuthzPerRoute {
     Disabled,
     /// Another service is asked.
     OtherService,
-    /// The same service is asked, with other settings.
+    /// The filter's own service is asked, with other settings.
     Settings,
 }
 
 impl ExtAuthzPerRoute {
     pub(super) fn compile(raw: Raw<'_>) -> Self {
-        let other = |key| raw.at(["check_settings", key]).is_some();
-        match raw.get("disabled").and_then(Raw::bool) {
-            Some(true) => Self::Disabled,
-            _ if other("grpc_service") || other("http_service") => Self::OtherService,
-            _ => Self::Settings,
+        if message::flag(raw, "disabled") {
+            return Self::Disabled;
         }
+        let Some(settings) = raw.get("check_settings") else {
+            return Self::Settings;
+        };
+        if settings.get("grpc_service").is_some() || settings.get("http_service").is_some() {
+            return Self::OtherService;
+        }
+        Self::Settings
     }
 }
 
 impl ExtAuthz {
     pub(super) fn compile(raw: Raw<'_>, runtime: &Runtime<'_>) -> Self {
-        let http = || raw.at(["http_service", "server_uri", "cluster"]);
-        let cluster = raw
-            .at(["grpc_service", "envoy_grpc", "cluster_name"])
-            .or_else(http);
-        let deny_at_disable = raw.get("deny_at_disable").map(|flag| {
-            let default = flag
-                .get("default_value")
-                .and_then(Raw::bool)
-                .unwrap_or_default();
-            runtime.flag(&flag.string_at("runtime_key").unwrap_or_default(), default)
-        });
+        let status = raw.at(["status_on_error", "code"]).and_then(status_code);
+        let enabled = raw.get("filter_enabled");
         Self {
-            cluster: cluster.and_then(|cluster| Some(cluster.string()?.into())),
-            failure_mode_allow: raw
-                .get("failure_mode_allow")
-                .and_then(Raw::bool)
-                .unwrap_or_default(),
-            status_on_error: raw
-                .at(["status_on_error", "code"])
-                .and_then(status_code)
-                .unwrap_or(403),
-            filter_enabled: raw
-                .get("filter_enabled")
-                .map(|enabled| runtime_fraction(enabled, runtime)),
+            cluster: service_cluster(raw),
+            failure_mode_allow: message::flag(raw, "failure_mode_allow"),
+            // "The default status is HTTP 403 Forbidden."
+            status_on_error: status.unwrap_or(403),
+            filter_enabled: enabled.map(|enabled| runtime.fractional_percent(enabled)),
             filter_enabled_metadata: raw
                 .get("filter_enabled_metadata")
                 .map(MetadataMatcher::compile),
-            deny_at_disable: deny_at_disable.unwrap_or_default(),
+            deny_at_disable: match raw.get("deny_at_disable") {
+                Some(flag) => {
+                    let default = message::flag(flag, "default_value");
+                    runtime.flag(&message::text(flag, "runtime_key"), default)
+                }
+                None => false,
+            },
         }
     }
 
-    /// What the filter does.
+    /// What the filter does, where a route may say something of it.
     pub(super) fn evaluate(
         &self,
+        own: Option<&PerRoute>,
         state: &RequestState<'_>,
         upstream: &dyn Fn(&str) -> UpstreamState,
     ) -> FilterVerdict {
+        match own {
+            Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::Disabled)) => {
+                return FilterVerdict::Skipped("the route needs no authorization".into());
+            }
+            Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::OtherService)) => {
+                let fact = "the answer of the authorization service that the route names";
+                return FilterVerdict::Undecided(fact.into());
+            }
+            _ => {}
+        }
         match self.is_enabled(state) {
             Tri::Yes => self.ask(state, upstream),
+            // "Specifies whether to deny the requests, when the filter is disabled."
             Tri::No if self.deny_at_disable => FilterVerdict::Answered(self.error(state), None),
             Tri::No => FilterVerdict::Skipped("no CUSTOM policy matched".into()),
             Tri::Unknown(fact) => FilterVerdict::Undecided(fact),
@@ -96,14 +102,13 @@ impl ExtAuthz {
         let share = match self.filter_enabled {
             None => Tri::Yes,
             Some(fraction) if fraction.numerator == 0 => Tri::No,
-            Some(fraction) if fraction.numerator >= fraction.denominator => Tri::Yes,
+            Some(fraction) if fraction.is_whole() => Tri::Yes,
             Some(_) => Tri::unknown("the share of requests for which authorization is asked"),
         };
-        let metadata = self
-            .filter_enabled_metadata
-            .as_ref()
-            .map_or(Tri::Yes, |matcher| matcher.matches(state));
-        Tri::all([share, metadata])
+        match &self.filter_enabled_metadata {
+            Some(matcher) => Tri::all([share, matcher.matches(state)]),
+            None => share,
+        }
     }
 
     fn ask(
@@ -115,30 +120,34 @@ impl ExtAuthz {
             return FilterVerdict::Undecided("the answer of the authorization service".into());
         };
         match upstream(cluster) {
+            // "When set to true, the filter will accept client request even if communication with
+            // the authorization service has failed".
             UpstreamState::Missing | UpstreamState::Unhealthy if self.failure_mode_allow => {
-                FilterVerdict::Passed(
-                    format!(
-                        "{cluster} cannot be reached, and failure_mode_allow lets requests pass"
-                    )
-                    .into(),
-                )
+                let why = format!(
+                    "{cluster} cannot be reached, and failure_mode_allow lets requests pass"
+                );
+                FilterVerdict::Passed(why.into())
             }
             UpstreamState::Missing | UpstreamState::Unhealthy => {
                 FilterVerdict::Answered(self.error(state), None)
             }
-            UpstreamState::Usable => FilterVerdict::Undecided(
-                format!("the answer of the authorization service {cluster}").into(),
-            ),
+            UpstreamState::Usable => {
+                let fact = format!("the answer of the authorization service {cluster}");
+                FilterVerdict::Undecided(fact.into())
+            }
             UpstreamState::Unknown(fact) => FilterVerdict::Undecided(fact),
         }
     }
 
     fn error(&self, state: &RequestState<'_>) -> Answer {
-        Answer::new(
-            &state.request,
-            self.status_on_error,
-            &["UAEX"],
-            "ext_authz_error",
-        )
+        let status = self.status_on_error;
+        Answer::new(&state.request, status, &["UAEX"], "ext_authz_error")
     }
+}
+
+/// The cluster that answers, over gRPC or HTTP.
+fn service_cluster(authz: Raw<'_>) -> Option<Box<str>> {
+    let grpc = authz.at(["grpc_service", "envoy_grpc", "cluster_name"]);
+    let http = authz.at(["http_service", "server_uri", "cluster"]);
+    Some(grpc.or(http)?.string()?.into())
 }

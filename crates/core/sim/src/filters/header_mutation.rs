@@ -1,5 +1,7 @@
 //! `envoy.filters.http.header_mutation`: headers that later filters see changed.
 
+use std::borrow::Cow;
+
 use super::{FilterVerdict, PerRoute};
 use crate::RequestState;
 use crate::matcher::unmodelled;
@@ -12,11 +14,15 @@ pub(super) struct HeaderMutation(Vec<Mutation>);
 
 impl HeaderMutation {
     pub(super) fn compile(raw: Raw<'_>) -> Self {
-        let mutations = raw
-            .get("mutations")
-            .into_iter()
-            .flat_map(|mutations| mutations.list("request_mutations"));
-        Self(mutations.filter_map(mutation).collect())
+        let Some(mutations) = raw.get("mutations") else {
+            return Self(Vec::new());
+        };
+        Self(
+            mutations
+                .list("request_mutations")
+                .filter_map(mutation)
+                .collect(),
+        )
     }
 
     /// Changes the request, as the filter is configured and then as the route has it.
@@ -25,11 +31,11 @@ impl HeaderMutation {
         own: Option<&PerRoute>,
         state: &mut RequestState<'_>,
     ) -> FilterVerdict {
-        let own = if let Some(PerRoute::HeaderMutation(own)) = own {
-            own.0.as_slice()
-        } else {
-            &[]
+        let own = match own {
+            Some(PerRoute::HeaderMutation(own)) => &own.0[..],
+            _ => &[],
         };
+        // A route adds to what the filter does, it does not take its place.
         for mutation in self.0.iter().chain(own) {
             if let Some((_, fact)) = mutation.apply(state) {
                 return FilterVerdict::Undecided(fact.into());
@@ -47,7 +53,11 @@ fn mutation(raw: Raw<'_>) -> Option<Mutation> {
     if let Some(option) = raw.get("append") {
         return Mutation::option(option);
     }
-    let kind = raw.members().next().map(|(key, _)| key).unwrap_or_default();
+
+    let kind = match raw.members().next() {
+        Some((key, _)) => key,
+        None => Cow::default(),
+    };
     Some(Mutation::Other {
         name: Box::default(),
         fact: unmodelled(&format!("a header mutation's `{kind}`")),

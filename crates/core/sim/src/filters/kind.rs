@@ -136,15 +136,16 @@ const KINDS: &[(&str, HttpFilterKind)] = &[
 impl HttpFilterKind {
     /// The kind of a message by its name.
     pub fn of(type_url: &str) -> Self {
-        let named = |(name, _): &&(&str, Self)| {
-            type_url
-                .strip_suffix(name)
-                .is_some_and(|package| package.is_empty() || package.ends_with('.'))
-        };
-        KINDS
-            .iter()
-            .find(named)
-            .map_or(Self::Unmodelled, |(_, kind)| *kind)
+        for (name, kind) in KINDS {
+            let Some(package) = type_url.strip_suffix(name) else {
+                continue;
+            };
+            // The end of a longer word is another message.
+            if package.is_empty() || package.ends_with('.') {
+                return *kind;
+            }
+        }
+        Self::Unmodelled
     }
 }
 

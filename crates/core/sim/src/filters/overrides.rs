@@ -9,6 +9,7 @@ use super::fault::HttpFault;
 use super::header_mutation::HeaderMutation;
 use super::local_ratelimit::LocalRateLimit;
 use crate::jwt::JwtPerRoute;
+use crate::message;
 use crate::rbac::RbacPerRoute;
 use crate::runtime::Runtime;
 use meshladder_text::json::Raw;
@@ -85,27 +86,25 @@ impl Overrides {
     /// Compiles what these say of filters: an entry of `weighted_clusters`, a `Route`, a
     /// `VirtualHost`, a `RouteConfiguration`, those that there are, in this order.
     pub fn compile(messages: &[Raw<'_>], runtime: &Runtime<'_>) -> Self {
-        let scopes: Vec<_> = messages
-            .iter()
-            .map(|message| FilterScope::of(*message))
-            .collect();
+        let scopes: Vec<_> = messages.iter().copied().map(FilterScope::of).collect();
         Self::of_scopes(&scopes, runtime)
     }
 
-    /// The same from what is known of the messages already.
+    /// Compiles what is said of filters in scopes that are known already.
     pub fn of_scopes(scopes: &[FilterScope<'_>], runtime: &Runtime<'_>) -> Self {
         let mut overrides = Self::default();
-        for (name, config) in scopes
-            .iter()
-            .filter_map(|scope| scope.typed_per_filter_config)
-            .flat_map(Raw::members)
-        {
-            overrides.add(&name, PerRoute::compile(config, runtime));
+        for scope in scopes {
+            if let Some(configs) = scope.typed_per_filter_config {
+                for (name, config) in configs.members() {
+                    overrides.add(&name, PerRoute::compile(config, runtime));
+                }
+            }
+            if let Some(cors) = scope.cors {
+                overrides
+                    .cors_fields
+                    .push(CorsPolicy::compile(cors, runtime));
+            }
         }
-        let fields = scopes.iter().filter_map(|scope| scope.cors);
-        overrides.cors_fields = fields
-            .map(|policy| CorsPolicy::compile(policy, runtime))
-            .collect();
         overrides
     }
 
@@ -115,29 +114,36 @@ impl Overrides {
     }
 
     fn add(&mut self, name: &str, entry: PerRoute) {
-        match self.filters.iter_mut().find(|(n, _)| **n == *name) {
-            Some((_, entries)) => entries.push(entry),
-            None => self.filters.push((name.into(), vec![entry])),
+        for (known, entries) in &mut self.filters {
+            if **known == *name {
+                entries.push(entry);
+                return;
+            }
         }
+        self.filters.push((name.into(), vec![entry]));
     }
 
     /// What is said of a filter, the most specific first.
     pub(super) fn of(&self, name: &str) -> &[PerRoute] {
-        self.filters
-            .iter()
-            .find(|(n, _)| **n == *name)
-            .map_or(&[], |(_, entries)| entries)
+        for (known, entries) in &self.filters {
+            if **known == *name {
+                return entries;
+            }
+        }
+        &[]
     }
 }
 
 impl PerRoute {
     fn compile(raw: Raw<'_>, runtime: &Runtime<'_>) -> Self {
+        // What a route says of a filter has a type of its own, which tells the filter.
         let Some(TypedConfig { type_url, value }) = TypedConfig::of(raw) else {
             return Self::Other;
         };
-        let name = type_url
-            .rsplit_once("filters.http.")
-            .map_or(&*type_url, |(_, name)| name);
+        let name = match type_url.rsplit_once("filters.http.") {
+            Some((_, name)) => name,
+            None => &*type_url,
+        };
         match name {
             "rbac.v3.RBACPerRoute" => Self::Rbac(RbacPerRoute::compile(value)),
             "jwt_authn.v3.PerRouteConfig" => Self::Jwt(JwtPerRoute::compile(value)),
@@ -150,15 +156,21 @@ impl PerRoute {
             "header_mutation.v3.HeaderMutationPerRoute" => {
                 Self::HeaderMutation(HeaderMutation::compile(value))
             }
-            "envoy.config.route.v3.FilterConfig" => {
-                let disabled = value.get("disabled").and_then(Raw::bool) == Some(true);
-                match value.get("config") {
-                    _ if disabled => Self::Disabled,
-                    Some(config) => Self::compile(config, runtime),
-                    None => Self::Other,
-                }
-            }
+            "envoy.config.route.v3.FilterConfig" => Self::filter_config(value, runtime),
             _ => Self::Other,
+        }
+    }
+
+    /// "A simple wrapper for an HTTP filter config."
+    fn filter_config(wrapper: Raw<'_>, runtime: &Runtime<'_>) -> Self {
+        // "disabled: If true, the filter is disabled in the route or virtual host and the `config`
+        // field is ignored."
+        if message::flag(wrapper, "disabled") {
+            return Self::Disabled;
+        }
+        match wrapper.get("config") {
+            Some(config) => Self::compile(config, runtime),
+            None => Self::Other,
         }
     }
 }

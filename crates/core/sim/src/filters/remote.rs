@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use crate::RequestState;
+use crate::message;
 use crate::state::RemoteAddress;
 use meshladder_text::json::Raw;
 
@@ -17,21 +18,12 @@ pub(super) struct ClientAddress {
 
 impl ClientAddress {
     pub(super) fn compile(manager: Raw<'_>) -> Self {
-        let hops = manager
-            .get("xff_num_trusted_hops")
-            .and_then(Raw::number)
-            .unwrap_or_default();
-        let extension = manager.list("original_ip_detection_extensions").next();
+        let hops = message::number(manager, "xff_num_trusted_hops");
+        let mut extensions = manager.list("original_ip_detection_extensions");
         Self {
-            use_remote_address: manager
-                .get("use_remote_address")
-                .and_then(Raw::bool)
-                .unwrap_or_default(),
+            use_remote_address: message::flag(manager, "use_remote_address"),
             xff_num_trusted_hops: usize::try_from(hops).unwrap_or(usize::MAX),
-            detected: extension.map(|extension| {
-                let name = extension.string_at("name").unwrap_or_default();
-                format!("the client's address, which {name} finds").into()
-            }),
+            detected: extensions.next().map(detected_by),
         }
     }
 
@@ -39,24 +31,33 @@ impl ClientAddress {
     /// connection"; with trusted hops, or without it, an address of `x-forwarded-for` counted from
     /// the right.
     pub(super) fn of(&self, state: &RequestState<'_>) -> RemoteAddress {
-        let skipped = match (
-            &self.detected,
-            self.use_remote_address,
-            self.xff_num_trusted_hops,
-        ) {
-            (Some(fact), _, _) => return Err(fact.clone()),
-            (None, true, 0) => return state.remote.clone(),
-            (None, true, hops) => hops - 1,
-            (None, false, hops) => hops,
+        if let Some(fact) = &self.detected {
+            return Err(fact.clone());
+        }
+        let skipped = match (self.use_remote_address, self.xff_num_trusted_hops) {
+            (true, 0) => return state.remote.clone(),
+            // Envoy has appended the other end of the socket itself, which is one of the hops.
+            (true, hops) => hops - 1,
+            (false, hops) => hops,
         };
+
+        // Several lines of the header count as one list.
         let lines = state.request.header("x-forwarded-for");
         if lines.is_empty() {
             return Err("the header x-forwarded-for".into());
         }
-        forwarded(&lines.join(","), skipped).map_or_else(|| state.remote.clone(), Ok)
+        match forwarded(&lines.join(","), skipped) {
+            Some(ip) => Ok(ip),
+            None => state.remote.clone(),
+        }
     }
 }
 
 fn forwarded(header: &str, skipped: usize) -> Option<IpAddr> {
     header.rsplit(',').nth(skipped)?.trim().parse().ok()
+}
+
+fn detected_by(extension: Raw<'_>) -> Box<str> {
+    let name = message::text(extension, "name");
+    format!("the client's address, which {name} finds").into()
 }

@@ -1,7 +1,7 @@
 //! `envoy.filters.http.set_filter_state`: values that later filters look at.
 
 use super::FilterVerdict;
-use crate::{Request, RequestState};
+use crate::{Request, RequestState, message};
 use meshladder_text::json::Raw;
 
 /// A compiled `Config`.
@@ -26,44 +26,57 @@ enum FormatPart {
 
 impl SetFilterState {
     pub(super) fn compile(raw: Raw<'_>) -> Self {
-        let values = raw.list("on_request_headers").map(|value| {
-            let key = value.string_at("object_key").unwrap_or_default();
-            let format = value
-                .at(["format_string", "text_format_source", "inline_string"])
-                .and_then(Raw::string);
-            let parts = format.and_then(|format| parts(&format));
-            FilterStateObject {
-                value: parts.ok_or_else(|| format!("the filter state {key}").into()),
-                skip_if_empty: value.get("skip_if_empty").and_then(Raw::bool) == Some(true),
-                omit_empty_values: value
-                    .at(["format_string", "omit_empty_values"])
-                    .and_then(Raw::bool)
-                    == Some(true),
-                key: key.into(),
-            }
-        });
-        Self(values.collect())
+        let objects = raw.list("on_request_headers");
+        Self(objects.map(FilterStateObject::compile).collect())
     }
 
     pub(super) fn evaluate(&self, state: &mut RequestState<'_>) -> FilterVerdict {
         for object in &self.0 {
-            let parts = match &object.value {
-                Ok(parts) => parts,
-                Err(fact) => return FilterVerdict::Undecided(fact.clone()),
+            let text = match object.text(&state.request) {
+                Ok(text) => text,
+                Err(fact) => return FilterVerdict::Undecided(fact.into()),
             };
-            let text: String = parts
-                .iter()
-                .map(|part| part.text(&state.request, object.absent()))
-                .collect();
-            if !(text.is_empty() && object.skip_if_empty) {
-                state.filter_state.push((object.key.to_string(), text));
+            // What is empty is then left as it was.
+            if text.is_empty() && object.skip_if_empty {
+                continue;
             }
+            state.filter_state.push((object.key.to_string(), text));
         }
         FilterVerdict::Passed("it decides nothing".into())
     }
 }
 
 impl FilterStateObject {
+    /// Compiles a `FilterStateValue`.
+    fn compile(raw: Raw<'_>) -> Self {
+        let key = message::text(raw, "object_key");
+        let format = raw.at(["format_string", "text_format_source", "inline_string"]);
+        let format = format.and_then(Raw::string);
+        let omit_empty_values = raw.at(["format_string", "omit_empty_values"]);
+        Self {
+            value: match format.and_then(|format| parts(&format)) {
+                Some(parts) => Ok(parts),
+                None => Err(format!("the filter state {key}").into()),
+            },
+            skip_if_empty: message::flag(raw, "skip_if_empty"),
+            omit_empty_values: omit_empty_values.and_then(Raw::bool) == Some(true),
+            key: key.into(),
+        }
+    }
+
+    /// Its value for a request, or the missing fact.
+    fn text(&self, request: &Request) -> Result<String, &str> {
+        let parts = match &self.value {
+            Ok(parts) => parts,
+            Err(fact) => return Err(fact),
+        };
+        let mut text = String::new();
+        for part in parts {
+            text.push_str(part.text(request, self.absent()));
+        }
+        Ok(text)
+    }
+
     /// "`omit_empty_values`: whether to omit empty values; by default, an empty value is `-`".
     fn absent(&self) -> &'static str {
         if self.omit_empty_values { "" } else { "-" }
@@ -86,6 +99,7 @@ fn parts(format: &str) -> Option<Vec<FormatPart>> {
     while let Some((text, behind)) = rest.split_once('%') {
         parts.push(FormatPart::Text(text.into()));
         let (name, behind) = behind.strip_prefix("REQ(")?.split_once(")%")?;
+        // `%REQ(X?Y)%` falls back to another header.
         if name.contains('?') {
             return None;
         }

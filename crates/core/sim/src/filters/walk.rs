@@ -87,10 +87,9 @@ impl<'c> FilterWalk<'c> {
     pub(super) fn step(&mut self, filter: &'c HttpFilter<'_>, verdict: FilterVerdict) {
         match &verdict {
             FilterVerdict::Passed(_) | FilterVerdict::Rbac(_) | FilterVerdict::Skipped(_) => {}
-            FilterVerdict::Answered(answer, _) => {
-                self.open().for_each(|branch| branch.end(answer.clone()))
-            }
+            FilterVerdict::Answered(answer, _) => self.end(answer),
             FilterVerdict::Branches(branches) => self.split(branches),
+            // The first open question is the one that is told.
             FilterVerdict::Undecided(fact) => {
                 self.undecided.get_or_insert_with(|| fact.clone());
             }
@@ -103,18 +102,25 @@ impl<'c> FilterWalk<'c> {
         });
     }
 
-    fn open(&mut self) -> impl Iterator<Item = &mut FilterBranch> {
-        self.branches
-            .iter_mut()
-            .filter(|branch| branch.answer.is_none())
+    /// Answers every way that has not ended yet.
+    fn end(&mut self, answer: &Answer) {
+        for branch in &mut self.branches {
+            if branch.answer.is_none() {
+                branch.end(answer.clone());
+            }
+        }
     }
 
     fn split(&mut self, ways: &[FilterBranch]) {
-        let (open, mut all): (Vec<_>, Vec<_>) = std::mem::take(&mut self.branches)
+        // Ways that have ended stay as they are.
+        let branches = std::mem::take(&mut self.branches);
+        let (open, mut all): (Vec<_>, Vec<_>) = branches
             .into_iter()
             .partition(|branch| branch.answer.is_none());
         for branch in &open {
-            all.extend(ways.iter().map(|way| branch.followed_by(way)));
+            for way in ways {
+                all.push(branch.followed_by(way));
+            }
         }
         self.branches = all;
     }
@@ -145,7 +151,11 @@ impl FilterBranch {
     }
 
     fn followed_by(&self, way: &Self) -> Self {
-        let weight = self.weight.zip(way.weight).map(|(a, b)| a * b);
+        // What depends on load has no weight, and neither has what follows it.
+        let weight = match (self.weight, way.weight) {
+            (Some(before), Some(after)) => Some(before * after),
+            _ => None,
+        };
         let mut branch = Self {
             weight,
             flags: [self.flags.as_slice(), &way.flags].concat(),

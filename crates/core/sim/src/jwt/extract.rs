@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::matcher::cookie;
+use crate::message;
 use crate::{Request, RequestState};
 use meshladder_text::json::Raw;
 
@@ -32,6 +33,10 @@ impl Issuers {
     pub(super) fn allow(&self, issuer: &str) -> bool {
         self.0.contains("") || self.0.contains(issuer)
     }
+
+    fn insert(&mut self, issuer: &str) {
+        self.0.insert(issuer.into());
+    }
 }
 
 /// A token and where it was.
@@ -52,96 +57,89 @@ enum TokenPlace {
 }
 
 impl TokenLocations {
-    /// Adds the places a `JwtProvider` names: "If not specified, default locations are
-    /// Authorization: Bearer and the query parameter `access_token`".
+    /// Adds the places a `JwtProvider` names.
     pub(super) fn add(&mut self, provider: Raw<'_>, issuer: &str) {
-        let mut default = true;
+        let mut is_default = true;
         for header in provider.list("from_headers") {
-            let (name, prefix) = (header.string_at("name"), header.string_at("value_prefix"));
-            self.header(
-                &name.unwrap_or_default().to_ascii_lowercase(),
-                &prefix.unwrap_or_default(),
-                issuer,
-            );
-            default = false;
+            let name = message::header_name(header, "name");
+            self.header(&name, &message::text(header, "value_prefix"), issuer);
+            is_default = false;
         }
-        for (key, map) in [
-            ("from_params", &mut self.params),
-            ("from_cookies", &mut self.cookies),
-        ] {
-            for name in provider.list(key).filter_map(Raw::string) {
-                map.entry(name.into()).or_default().0.insert(issuer.into());
-                default = false;
-            }
+        for name in message::texts(provider, "from_params") {
+            self.params.entry(name.into()).or_default().insert(issuer);
+            is_default = false;
         }
-        if default {
+        for name in message::texts(provider, "from_cookies") {
+            self.cookies.entry(name.into()).or_default().insert(issuer);
+            is_default = false;
+        }
+
+        // "If not specified, default locations are Authorization: Bearer and the query parameter
+        // `access_token`".
+        if is_default {
             self.header("authorization", "Bearer ", issuer);
-            self.params
-                .entry("access_token".into())
-                .or_default()
-                .0
-                .insert(issuer.into());
+            let param = self.params.entry("access_token".into());
+            param.or_default().insert(issuer);
         }
     }
 
     fn header(&mut self, name: &str, prefix: &str, issuer: &str) {
-        let header = || TokenHeader {
+        let place = self.headers.entry(format!("{name}{prefix}"));
+        let header = place.or_insert_with(|| TokenHeader {
             name: name.into(),
             prefix: prefix.into(),
             issuers: Issuers::default(),
-        };
-        self.headers
-            .entry(format!("{name}{prefix}"))
-            .or_insert_with(header)
-            .issuers
-            .0
-            .insert(issuer.into());
+        });
+        header.issuers.insert(issuer);
     }
 
     /// Every token in the request: headers first, then query parameters, then cookies.
     pub(super) fn extract(&self, request: &Request) -> Vec<TokenSource> {
-        let mut found = Vec::new();
+        let mut tokens = Vec::new();
         for header in self.headers.values() {
-            found.extend(
-                request
-                    .values(&header.name)
-                    .filter_map(|value| header.token(value)),
-            );
+            for value in request.values(&header.name) {
+                tokens.extend(header.token(value));
+            }
         }
-        let parameters = if self.params.is_empty() {
-            Vec::new()
-        } else {
-            parameters(&request.path)
-        };
-        for (name, issuers) in &self.params {
-            let value = parameters
-                .iter()
-                .find(|(key, _)| **key == **name)
-                .map(|(_, value)| value);
-            found.extend(value.map(|value| TokenSource {
-                token: value.to_string(),
-                issuers: Some(issuers.clone()),
-                place: TokenPlace::Param(name.clone()),
-            }));
+        if !self.params.is_empty() {
+            self.extract_parameters(request, &mut tokens);
         }
         for (name, issuers) in &self.cookies {
-            found.extend(cookie(request, name).map(|value| TokenSource {
-                token: value.to_owned(),
-                issuers: Some(issuers.clone()),
-                place: TokenPlace::Cookie,
-            }));
+            if let Some(token) = cookie(request, name) {
+                tokens.push(TokenSource {
+                    token: token.to_owned(),
+                    issuers: Some(issuers.clone()),
+                    place: TokenPlace::Cookie,
+                });
+            }
         }
-        found
+        tokens
+    }
+
+    fn extract_parameters(&self, request: &Request, tokens: &mut Vec<TokenSource>) {
+        let parameters = parameters(&request.path);
+        for (name, issuers) in &self.params {
+            // The first one of that name counts.
+            let mut named = parameters.iter().filter(|(key, _)| **key == **name);
+            if let Some((_, token)) = named.next() {
+                tokens.push(TokenSource {
+                    token: token.to_string(),
+                    issuers: Some(issuers.clone()),
+                    place: TokenPlace::Param(name.clone()),
+                });
+            }
+        }
     }
 }
 
 impl TokenHeader {
     fn token(&self, value: &str) -> Option<TokenSource> {
-        let token = match value.find(&*self.prefix) {
-            // "value_prefix not found anywhere in value_str, so skip"
-            None => return None,
-            Some(_) if self.prefix.is_empty() => value,
-            Some(at) => behind(value, at + self.prefix.len()),
+        // "value_prefix not found anywhere in value_str, so skip"
+        let at = value.find(&*self.prefix)?;
+        let token = if self.prefix.is_empty() {
+            value
+        } else {
+            behind(value, at + self.prefix.len())
         };
         Some(TokenSource {
             token: token.to_owned(),
@@ -154,10 +152,14 @@ impl TokenHeader {
 /// "skips non-Base64Url-legal (or dot) characters … if it finds no suitable string, it returns
 /// `value_str` as-is"
 fn behind(value: &str, after: usize) -> &str {
-    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    value[after..]
-        .find(legal)
-        .map_or(value, |start| &value[after + start..])
+    match value[after..].find(is_token_character) {
+        Some(start) => &value[after + start..],
+        None => value,
+    }
+}
+
+fn is_token_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
 impl TokenSource {
@@ -178,6 +180,7 @@ impl TokenSource {
                 let path = without_parameter(&state.request.path, name);
                 state.request.to_mut().path = path;
             }
+            // Envoy leaves cookies in the request.
             TokenPlace::Cookie | TokenPlace::Stated => {}
         }
     }
@@ -188,12 +191,12 @@ fn parameters(path: &str) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
     let Some((_, query)) = path.split_once('?') else {
         return Vec::new();
     };
-    let pairs = query
-        .split('&')
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    pairs
-        .map(|(key, value)| (decoded(key), decoded(value)))
-        .collect()
+    let mut parameters = Vec::new();
+    for pair in query.split('&') {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        parameters.push((decoded(key), decoded(value)));
+    }
+    parameters
 }
 
 fn decoded(text: &str) -> Cow<'_, str> {
@@ -203,31 +206,41 @@ fn decoded(text: &str) -> Cow<'_, str> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, behind)) = rest.split_first() {
-        let escape = (byte == b'%').then(|| text_of(behind.get(..2)?)).flatten();
-        bytes.push(escape.unwrap_or(byte));
-        rest = if escape.is_some() {
-            &behind[2..]
+        if let Some(escaped) = escaped(rest) {
+            bytes.push(escaped);
+            rest = &rest[3..];
         } else {
-            behind
-        };
+            // A percent sign that begins no escape stays.
+            bytes.push(byte);
+            rest = behind;
+        }
     }
     Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn text_of(digits: &[u8]) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    u8::try_from(digit(digits[0])? * 16 + digit(digits[1])?).ok()
+/// The byte that `%2F` at the beginning stands for.
+fn escaped(text: &[u8]) -> Option<u8> {
+    let [b'%', high, low, ..] = text else {
+        return None;
+    };
+    let high = char::from(*high).to_digit(16)?;
+    let low = char::from(*low).to_digit(16)?;
+    u8::try_from(high * 16 + low).ok()
 }
 
 fn without_parameter(path: &str, name: &str) -> String {
     let Some((path, query)) = path.split_once('?') else {
         return path.to_owned();
     };
-    let keeps = |pair: &&str| decoded(pair.split_once('=').map_or(pair, |(key, _)| key)) != name;
-    let kept: Vec<_> = query.split('&').filter(keeps).collect();
-    if kept.is_empty() {
-        path.to_owned()
-    } else {
-        format!("{path}?{}", kept.join("&"))
+    let mut kept = Vec::new();
+    for pair in query.split('&') {
+        let (key, _) = pair.split_once('=').unwrap_or((pair, ""));
+        if decoded(key) != name {
+            kept.push(pair);
+        }
     }
+    if kept.is_empty() {
+        return path.to_owned();
+    }
+    format!("{path}?{}", kept.join("&"))
 }

@@ -45,48 +45,50 @@ pub(crate) enum KeyMaterial {
 
 /// Reads a key set; `None` when Envoy would find no usable key in it.
 pub(crate) fn parse(text: &str) -> Jwks {
-    if text.contains("[redacted]") && json::check(text).is_err() {
-        return Jwks::Elsewhere("the keys, which were redacted".into());
-    }
-    let node = json::check(text)
-        .ok()
-        .and_then(|()| Node::from_json(Raw::of(text).ok()?).ok());
-    let Some(node) = node else {
+    let Some(set) = read(text) else {
+        // A key set that was covered is not the one that Envoy has.
+        if text.contains("[redacted]") {
+            return Jwks::Elsewhere("the keys, which were redacted".into());
+        }
         return Jwks::Invalid;
     };
-    let Some(keys) = node.get("keys") else {
-        return certificates(&node);
+    let Some(keys) = set.get("keys") else {
+        return certificates(&set);
     };
     let keys: Vec<Jwk> = keys.items().iter().filter_map(key).collect();
     if keys.is_empty() {
-        Jwks::Invalid
-    } else {
-        Jwks::Local(keys)
+        return Jwks::Invalid;
     }
+    Jwks::Local(keys)
+}
+
+fn read(text: &str) -> Option<Node> {
+    json::check(text).ok()?;
+    Node::from_json(Raw::of(text).ok()?).ok()
 }
 
 /// Instead of `keys` there may be a map of key ids to certificates.
 fn certificates(node: &Node) -> Jwks {
-    let is_certificate = |value: &Node| {
-        value
-            .str()
-            .is_some_and(|pem| pem.starts_with("-----BEGIN CERTIFICATE-----\n"))
-    };
-    let members = node.members();
-    if members.is_empty() || !members.iter().all(|m| is_certificate(&m.value)) {
+    let mut keys = Vec::new();
+    for member in node.members() {
+        if !is_certificate(&member.value) {
+            return Jwks::Invalid;
+        }
+        keys.push(Jwk {
+            kid: (*member.key).into(),
+            alg: "".into(),
+            material: KeyMaterial::Unmodelled("a certificate"),
+        });
+    }
+    if keys.is_empty() {
         return Jwks::Invalid;
     }
-    let material = || KeyMaterial::Unmodelled("a certificate");
-    Jwks::Local(
-        members
-            .iter()
-            .map(|m| Jwk {
-                kid: (*m.key).into(),
-                alg: "".into(),
-                material: material(),
-            })
-            .collect(),
-    )
+    Jwks::Local(keys)
+}
+
+fn is_certificate(value: &Node) -> bool {
+    let text = value.str().unwrap_or_default();
+    text.starts_with("-----BEGIN CERTIFICATE-----\n")
 }
 
 fn key(node: &Node) -> Option<Jwk> {
@@ -94,13 +96,12 @@ fn key(node: &Node) -> Option<Jwk> {
         return None;
     };
     let alg = node.str_at("alg").unwrap_or_default();
+    // A key is used when its algorithm, if it names one, fits its type.
     let material = match node.str_at("kty")? {
         "RSA" if alg.is_empty() || alg.starts_with("RS") || alg.starts_with("PS") => rsa(node)?,
         "EC" if alg.is_empty() || alg.starts_with("ES") => elliptic(node, alg)?,
         "oct" if matches!(alg, "" | "HS256" | "HS384" | "HS512") => secret(node)?,
-        "OKP" if matches!(alg, "" | "EdDSA") && node.str_at("crv") == Some("Ed25519") => {
-            KeyMaterial::Ed25519(base64url(node.str_at("x")?).filter(|x| x.len() == 32)?)
-        }
+        "OKP" if matches!(alg, "" | "EdDSA") => edwards(node)?,
         _ => return None,
     };
     Some(Jwk {
@@ -110,44 +111,68 @@ fn key(node: &Node) -> Option<Jwk> {
     })
 }
 
+fn edwards(node: &Node) -> Option<KeyMaterial> {
+    if node.str_at("crv") != Some("Ed25519") {
+        return None;
+    }
+    let key = base64url(node.str_at("x")?)?;
+    if key.len() != 32 {
+        return None;
+    }
+    Some(KeyMaterial::Ed25519(key))
+}
+
 fn rsa(node: &Node) -> Option<KeyMaterial> {
-    let number = |name| Some(without_zeros(&base64url(node.str_at(name)?)?).to_vec());
-    let (modulus, exponent) = (number("n")?, number("e")?);
+    let modulus = base64url(node.str_at("n")?)?;
+    let exponent = base64url(node.str_at("e")?)?;
+    let modulus = without_zeros(&modulus).to_vec();
+    let exponent = without_zeros(&exponent).to_vec();
     // "non-standard key; reject it early": only 3 and 65537 are taken.
-    let standard = matches!(exponent.as_slice(), [3] | [1, 0, 1]);
-    let odd = modulus.last().is_some_and(|byte| byte % 2 == 1);
-    (standard && odd).then_some(KeyMaterial::Rsa { modulus, exponent })
+    if !matches!(exponent.as_slice(), [3] | [1, 0, 1]) {
+        return None;
+    }
+    // An even number is no product of two large primes.
+    if modulus.last()? % 2 == 0 {
+        return None;
+    }
+    Some(KeyMaterial::Rsa { modulus, exponent })
 }
 
 fn elliptic(node: &Node, alg: &str) -> Option<KeyMaterial> {
-    let crv = node.get("crv").map_or(Some(""), Node::str)?;
-    let curve = match (alg, crv) {
-        ("" | "ES256", "P-256" | "") => 32,
-        ("" | "ES384", "P-384") | ("ES384", "") => 48,
-        ("" | "ES512", "P-521") | ("ES512", "") => {
-            return Some(KeyMaterial::Unmodelled("a P-521 key"));
-        }
-        _ => return None,
+    let crv = match node.get("crv") {
+        Some(crv) => crv.str()?,
+        None => "",
     };
+    // Without a curve the algorithm tells it, and without both it is P-256.
+    match (alg, crv) {
+        ("" | "ES256", "P-256" | "") => Some(KeyMaterial::P256(point(node, 32)?)),
+        ("" | "ES384", "P-384") | ("ES384", "") => Some(KeyMaterial::P384(point(node, 48)?)),
+        ("" | "ES512", "P-521") | ("ES512", "") => Some(KeyMaterial::Unmodelled("a P-521 key")),
+        _ => None,
+    }
+}
+
+/// An uncompressed point: the byte 4, then both coordinates in full length.
+fn point(node: &Node, size: usize) -> Option<Vec<u8>> {
     let mut point = vec![4];
     for name in ["x", "y"] {
-        point.extend(padded(&base64url(node.str_at(name)?)?, curve)?);
+        let coordinate = base64url(node.str_at(name)?)?;
+        point.extend(padded(&coordinate, size)?);
     }
-    Some(if curve == 32 {
-        KeyMaterial::P256(point)
-    } else {
-        KeyMaterial::P384(point)
-    })
+    Some(point)
 }
 
 fn secret(node: &Node) -> Option<KeyMaterial> {
     let text = node.str_at("k")?;
-    if text == "[redacted]" || text.bytes().all(|b| b == b'*') && !text.is_empty() {
+    let is_starred = !text.is_empty() && text.bytes().all(|byte| byte == b'*');
+    if text == "[redacted]" || is_starred {
         return Some(KeyMaterial::Unmodelled("a secret that was redacted"));
     }
-    base64url(text)
-        .filter(|secret| !secret.is_empty())
-        .map(KeyMaterial::Secret)
+    let secret = base64url(text)?;
+    if secret.is_empty() {
+        return None;
+    }
+    Some(KeyMaterial::Secret(secret))
 }
 
 fn without_zeros(number: &[u8]) -> &[u8] {

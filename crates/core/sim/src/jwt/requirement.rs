@@ -6,6 +6,7 @@ use super::extract::TokenLocations;
 use super::provider::Audiences;
 use super::status::JwtStatus;
 use super::verification::Verification;
+use crate::message;
 use meshladder_text::json::Raw;
 
 /// A compiled requirement.
@@ -39,31 +40,39 @@ impl JwtRequirement {
         let Some((key, value)) = raw.members().next() else {
             return Self::None;
         };
-        let group = || {
-            value
-                .list("requirements")
-                .map(|child| Self::compile(child, providers))
-                .collect()
-        };
         match &*key {
             "provider_name" => Self::provider(&value.string().unwrap_or_default(), None, providers),
             "provider_and_audiences" => {
-                let audiences =
-                    Some(Audiences::compile(value)).filter(|audiences| !audiences.is_empty());
-                Self::provider(
-                    &value.string_at("provider_name").unwrap_or_default(),
-                    audiences,
-                    providers,
-                )
+                let audiences = Audiences::compile(value);
+                let audiences = if audiences.is_empty() {
+                    None
+                } else {
+                    Some(audiences)
+                };
+                Self::provider(&message::text(value, "provider_name"), audiences, providers)
             }
-            "requires_any" => Self::Any(group()),
-            "requires_all" => Self::All(group()),
+            // "Their results are OR-ed. If any one of them passes, the result is passed."
+            "requires_any" => Self::Any(Self::compile_list(value, providers)),
+            // "All of them must pass, if one of them fails or missing, it fails."
+            "requires_all" => Self::All(Self::compile_list(value, providers)),
+            // "The requirement is satisfied if JWT is missing, but failed if JWT is presented but
+            // invalid."
             "allow_missing" => Self::AllowMissing(all_locations(providers)),
+            // "The requirement is always satisfied even if JWT is missing or the JWT verification
+            // fails."
             "allow_missing_or_failed" => Self::AllowMissingOrFailed(all_locations(providers)),
             other => Self::Unmodelled(
                 format!("what the JWT requirement {other} decides, which is not modelled").into(),
             ),
         }
+    }
+
+    fn compile_list(list: Raw<'_>, providers: &BTreeMap<Box<str>, Raw<'_>>) -> Vec<Self> {
+        let mut requirements = Vec::new();
+        for raw in list.list("requirements") {
+            requirements.push(Self::compile(raw, providers));
+        }
+        requirements
     }
 
     fn provider(
@@ -73,7 +82,7 @@ impl JwtRequirement {
     ) -> Self {
         let mut locations = TokenLocations::default();
         if let Some(raw) = providers.get(name) {
-            locations.add(*raw, &raw.string_at("issuer").unwrap_or_default());
+            locations.add(*raw, &message::text(*raw, "issuer"));
         }
         Self::Provider {
             name: name.into(),
@@ -102,7 +111,7 @@ impl JwtRequirement {
 fn all_locations(providers: &BTreeMap<Box<str>, Raw<'_>>) -> TokenLocations {
     let mut locations = TokenLocations::default();
     for raw in providers.values() {
-        locations.add(*raw, &raw.string_at("issuer").unwrap_or_default());
+        locations.add(*raw, &message::text(*raw, "issuer"));
     }
     locations
 }
@@ -116,60 +125,65 @@ fn all(children: &[JwtRequirement], v: &mut Verification<'_, '_>) -> Requirement
             RequirementOutcome::Failed(status) if unknown.is_none() => {
                 return RequirementOutcome::Failed(status);
             }
+            // One before it may have failed, and with another status.
             RequirementOutcome::Failed(_) => break,
             RequirementOutcome::Unknown(fact) => unknown = unknown.or(Some(fact)),
         }
     }
-    unknown.map_or(RequirementOutcome::Met, RequirementOutcome::Unknown)
+    match unknown {
+        Some(fact) => RequirementOutcome::Unknown(fact),
+        None => RequirementOutcome::Met,
+    }
 }
 
-/// Requires any: `allow_missing` and `allow_missing_or_failed` among others only change what a
-/// failure means.
+/// Requires any: the first that is met decides.
 fn any(children: &[JwtRequirement], v: &mut Verification<'_, '_>) -> RequirementOutcome {
-    let missing = children
-        .iter()
-        .any(|child| matches!(child, JwtRequirement::AllowMissing(_)));
-    let failed = children
-        .iter()
-        .any(|child| matches!(child, JwtRequirement::AllowMissingOrFailed(_)));
-    let is_regular = |child: &&JwtRequirement| {
-        !matches!(
-            child,
-            JwtRequirement::AllowMissing(_) | JwtRequirement::AllowMissingOrFailed(_)
-        )
-    };
-    let regular: Vec<_> = children.iter().filter(is_regular).collect();
-    if regular.is_empty() {
-        let strongest = children
-            .iter()
-            .find(|child| failed == matches!(child, JwtRequirement::AllowMissingOrFailed(_)));
-        return strongest.map_or(RequirementOutcome::Met, |child| child.evaluate(v));
+    // `allow_missing` and `allow_missing_or_failed` among others only change what a failure means.
+    let mut allow_missing = None;
+    let mut allow_failed = None;
+    let mut regular = Vec::new();
+    for child in children {
+        match child {
+            JwtRequirement::AllowMissing(_) => allow_missing = allow_missing.or(Some(child)),
+            JwtRequirement::AllowMissingOrFailed(_) => allow_failed = allow_failed.or(Some(child)),
+            _ => regular.push(child),
+        }
     }
-    let (mut result, mut unknown) = (JwtStatus::Missing, None::<Box<str>>);
+    if regular.is_empty() {
+        return match allow_failed.or(allow_missing) {
+            Some(strongest) => strongest.evaluate(v),
+            None => RequirementOutcome::Met,
+        };
+    }
+
+    let (mut result, mut unknown) = (JwtStatus::Missing, None);
     for child in regular {
         match child.evaluate(v) {
-            // One before it may have been met already, and then this one was not looked at.
             RequirementOutcome::Met => {
-                return unknown.map_or(RequirementOutcome::Met, |fact| v.doubted(fact));
+                return match unknown {
+                    // One before it may have been met already, and then this one was not looked at.
+                    Some(fact) => v.doubted(fact),
+                    None => RequirementOutcome::Met,
+                };
             }
             RequirementOutcome::Failed(status) => result = worse(result, status),
             RequirementOutcome::Unknown(fact) => unknown = unknown.or(Some(fact)),
         }
     }
-    match unknown {
+    let outcome = match unknown {
         // What is unknown may be a token that is good, bad or not there at all.
-        Some(fact) => v.allowed(RequirementOutcome::Unknown(fact), missing, failed),
-        None => v.allowed(RequirementOutcome::Failed(result), missing, failed),
-    }
+        Some(fact) => RequirementOutcome::Unknown(fact),
+        None => RequirementOutcome::Failed(result),
+    };
+    v.allowed(outcome, allow_missing.is_some(), allow_failed.is_some())
 }
 
 /// "Prefer errors which are not `JwtMissed` nor `JwtUnknownIssuer`. Prefer `JwtUnknownIssuer`
 /// between `JwtMissed` and `JwtUnknownIssuer`."
 fn worse(result: JwtStatus, status: JwtStatus) -> JwtStatus {
-    let mild = matches!(status, JwtStatus::Missing | JwtStatus::UnknownIssuer);
-    if !mild || result == JwtStatus::Missing {
-        status
-    } else {
-        result
+    let is_mild = matches!(status, JwtStatus::Missing | JwtStatus::UnknownIssuer);
+    if is_mild && result != JwtStatus::Missing {
+        return result;
     }
+    status
 }

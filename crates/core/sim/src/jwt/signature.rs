@@ -9,15 +9,13 @@ use super::status::JwtStatus;
 use super::token::Jwt;
 use crate::Tri;
 
-/// Whether one of the keys signed the token. "If kid is specified in JWT, JWK with the same kid is
-/// used for verification. If kid is not specified in JWT, try all JWK. The same alg must be used."
+/// Whether one of the keys signed the token.
 pub(super) fn verify(token: &Jwt, keys: &[Jwk]) -> Result<Tri, JwtStatus> {
-    let fits = |key: &&Jwk| {
-        (token.kid.is_empty() || key.kid.is_empty() || *key.kid == *token.kid)
-            && (key.alg.is_empty() || *key.alg == *token.alg)
-    };
     let mut result = Err(JwtStatus::NoMatchingKey);
-    for key in keys.iter().filter(fits) {
+    for key in keys {
+        if !fits(key, token) {
+            continue;
+        }
         match signed_by(token, &key.material)? {
             Tri::Yes => return Ok(Tri::Yes),
             Tri::No if result.is_err() => result = Err(JwtStatus::VerificationFails),
@@ -28,22 +26,30 @@ pub(super) fn verify(token: &Jwt, keys: &[Jwk]) -> Result<Tri, JwtStatus> {
     result
 }
 
+/// "If kid is specified in JWT, JWK with the same kid is used for verification. If kid is not
+/// specified in JWT, try all JWK. The same alg must be used."
+fn fits(key: &Jwk, token: &Jwt) -> bool {
+    let has_kid = token.kid.is_empty() || key.kid.is_empty() || *key.kid == *token.kid;
+    let has_alg = key.alg.is_empty() || *key.alg == *token.alg;
+    has_kid && has_alg
+}
+
 fn signed_by(token: &Jwt, material: &KeyMaterial) -> Result<Tri, JwtStatus> {
     let (message, signature) = (token.signed.as_bytes(), token.signature.as_slice());
-    Ok(match material {
-        KeyMaterial::Rsa { modulus, exponent } => rsa(token, modulus, exponent),
-        KeyMaterial::P256(point) => elliptic(token, point, 32),
-        KeyMaterial::P384(point) => elliptic(token, point, 48),
-        KeyMaterial::Ed25519(_) if signature.len() != 64 => {
-            return Err(JwtStatus::Ed25519WrongLength);
-        }
-        KeyMaterial::Ed25519(key) => holds(&ring_signature::ED25519, key, message, signature),
+    match material {
+        KeyMaterial::Rsa { modulus, exponent } => Ok(rsa(token, modulus, exponent)),
+        KeyMaterial::P256(point) => Ok(elliptic(token, point, 32)),
+        KeyMaterial::P384(point) => Ok(elliptic(token, point, 48)),
+        KeyMaterial::Ed25519(_) if signature.len() != 64 => Err(JwtStatus::Ed25519WrongLength),
+        KeyMaterial::Ed25519(key) => Ok(holds(&ring_signature::ED25519, key, message, signature)),
         KeyMaterial::Secret(secret) => {
             let key = hmac::Key::new(hash_of(token, "HS").hmac(), secret);
-            hmac::verify(&key, message, signature).is_ok().into()
+            Ok(hmac::verify(&key, message, signature).is_ok().into())
         }
-        KeyMaterial::Unmodelled(what) => Tri::unknown(format!("whether {what} signed the token")),
-    })
+        KeyMaterial::Unmodelled(what) => {
+            Ok(Tri::unknown(format!("whether {what} signed the token")))
+        }
+    }
 }
 
 /// The hash an algorithm's name asks for; SHA-256 when it asks for none.
@@ -79,99 +85,108 @@ fn holds(
     message: &[u8],
     signature: &[u8],
 ) -> Tri {
-    UnparsedPublicKey::new(algorithm, key)
-        .verify(message, signature)
-        .is_ok()
-        .into()
+    let key = UnparsedPublicKey::new(algorithm, key);
+    key.verify(message, signature).is_ok().into()
 }
 
 fn rsa(token: &Jwt, modulus: &[u8], exponent: &[u8]) -> Tri {
-    let pss = token.alg.starts_with("PS");
-    if !pss && !token.alg.starts_with("RS") {
-        return Tri::No;
-    }
-    let legacy = modulus.len() < 256;
-    let parameters: &RsaParameters = match (pss, legacy, hash_of(token, &token.alg[..2])) {
-        (false, false, Hash::Sha256) => &ring_signature::RSA_PKCS1_2048_8192_SHA256,
-        (false, false, Hash::Sha384) => &ring_signature::RSA_PKCS1_2048_8192_SHA384,
-        (false, false, Hash::Sha512) => &ring_signature::RSA_PKCS1_2048_8192_SHA512,
-        (true, false, Hash::Sha256) => &ring_signature::RSA_PSS_2048_8192_SHA256,
-        (true, false, Hash::Sha384) => &ring_signature::RSA_PSS_2048_8192_SHA384,
-        (true, false, Hash::Sha512) => &ring_signature::RSA_PSS_2048_8192_SHA512,
-        (false, true, Hash::Sha256) if modulus.len() >= 128 => {
-            &ring_signature::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY
-        }
-        (false, true, Hash::Sha512) if modulus.len() >= 128 => {
-            &ring_signature::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY
-        }
-        _ => return unmodelled_key(modulus.len()),
+    let family = match &token.alg {
+        alg if alg.starts_with("PS") => "PS",
+        alg if alg.starts_with("RS") => "RS",
+        _ => return Tri::No,
     };
-    if modulus.len() > 1024 {
-        return unmodelled_key(modulus.len());
-    }
+    let Some(parameters) = rsa_parameters(family, hash_of(token, family), modulus.len()) else {
+        let bits = modulus.len() * 8;
+        return Tri::unknown(format!(
+            "whether an RSA key of {bits} bits signed the token"
+        ));
+    };
     let key = ring_signature::RsaPublicKeyComponents {
         n: modulus,
         e: exponent,
     };
-    key.verify(parameters, token.signed.as_bytes(), &token.signature)
+    let message = token.signed.as_bytes();
+    key.verify(parameters, message, &token.signature)
         .is_ok()
         .into()
 }
 
-fn unmodelled_key(bytes: usize) -> Tri {
-    Tri::unknown(format!(
-        "whether an RSA key of {} bits signed the token",
-        bytes * 8
-    ))
+/// What verifies with a key of so many bytes; none where the library has nothing.
+fn rsa_parameters(family: &str, hash: Hash, bytes: usize) -> Option<&'static RsaParameters> {
+    match (family, bytes, hash) {
+        ("RS", 256..=1024, Hash::Sha256) => Some(&ring_signature::RSA_PKCS1_2048_8192_SHA256),
+        ("RS", 256..=1024, Hash::Sha384) => Some(&ring_signature::RSA_PKCS1_2048_8192_SHA384),
+        ("RS", 256..=1024, Hash::Sha512) => Some(&ring_signature::RSA_PKCS1_2048_8192_SHA512),
+        ("PS", 256..=1024, Hash::Sha256) => Some(&ring_signature::RSA_PSS_2048_8192_SHA256),
+        ("PS", 256..=1024, Hash::Sha384) => Some(&ring_signature::RSA_PSS_2048_8192_SHA384),
+        ("PS", 256..=1024, Hash::Sha512) => Some(&ring_signature::RSA_PSS_2048_8192_SHA512),
+        ("RS", 128..256, Hash::Sha256) => {
+            Some(&ring_signature::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY)
+        }
+        ("RS", 128..256, Hash::Sha512) => {
+            Some(&ring_signature::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY)
+        }
+        _ => None,
+    }
 }
 
 /// A JWS holds the two numbers of an ECDSA signature one after the other (RFC 7518, section 3.4).
 /// Envoy cuts it in half, however long it is.
 fn elliptic(token: &Jwt, point: &[u8], size: usize) -> Tri {
+    // Leading zeros do not count, but a number that is too long cannot be right.
     let half = token.signature.len() / 2;
     let (r, s) = (&token.signature[..half], &token.signature[half..2 * half]);
     let (Some(r), Some(s)) = (padded(r, size), padded(s, size)) else {
         return Tri::No;
     };
-    let algorithm: &'static dyn VerificationAlgorithm = match (size, hash_of(token, "ES")) {
-        (32, Hash::Sha256) => &ring_signature::ECDSA_P256_SHA256_ASN1,
-        (32, Hash::Sha384) => &ring_signature::ECDSA_P256_SHA384_ASN1,
-        (48, Hash::Sha256) => &ring_signature::ECDSA_P384_SHA256_ASN1,
-        (48, Hash::Sha384) => &ring_signature::ECDSA_P384_SHA384_ASN1,
-        _ => {
-            return Tri::unknown(format!(
-                "whether a P-{} key signed the token with {}",
-                size * 8,
-                token.alg
-            ));
-        }
+    let Some(algorithm) = elliptic_algorithm(size, hash_of(token, "ES")) else {
+        let (bits, alg) = (size * 8, &token.alg);
+        return Tri::unknown(format!(
+            "whether a P-{bits} key signed the token with {alg}"
+        ));
     };
     holds(algorithm, point, token.signed.as_bytes(), &der(&r, &s))
+}
+
+fn elliptic_algorithm(size: usize, hash: Hash) -> Option<&'static dyn VerificationAlgorithm> {
+    match (size, hash) {
+        (32, Hash::Sha256) => Some(&ring_signature::ECDSA_P256_SHA256_ASN1),
+        (32, Hash::Sha384) => Some(&ring_signature::ECDSA_P256_SHA384_ASN1),
+        (48, Hash::Sha256) => Some(&ring_signature::ECDSA_P384_SHA256_ASN1),
+        (48, Hash::Sha384) => Some(&ring_signature::ECDSA_P384_SHA384_ASN1),
+        _ => None,
+    }
 }
 
 /// `SEQUENCE { INTEGER r, INTEGER s }`
 fn der(r: &[u8], s: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(r.len() + s.len() + 8);
     for number in [r, s] {
-        let zeros = number
-            .iter()
-            .take_while(|byte| **byte == 0)
-            .count()
-            .min(number.len() - 1);
-        let digits = &number[zeros..];
-        let sign = usize::from(digits[0] >= 0x80);
-        body.extend([0x02, length(digits.len() + sign)]);
-        body.extend(std::iter::repeat_n(0, sign));
-        body.extend(digits);
+        push_integer(number, &mut body);
     }
     let mut whole = vec![0x30, length(body.len())];
     whole.append(&mut body);
     whole
 }
 
+/// The shortest form: no zero in front, except where the first bit would make it negative.
+fn push_integer(number: &[u8], body: &mut Vec<u8>) {
+    let mut digits = number;
+    while let [0, rest @ ..] = digits
+        && !rest.is_empty()
+    {
+        digits = rest;
+    }
+    let sign = usize::from(digits[0] >= 0x80);
+    body.extend([0x02, length(digits.len() + sign)]);
+    body.extend(std::iter::repeat_n(0, sign));
+    body.extend(digits);
+}
+
 fn length(bytes: usize) -> u8 {
-    u8::try_from(bytes)
-        .ok()
-        .filter(|n| *n < 0x80)
-        .expect("two numbers of at most 48 bytes fit a short DER length")
+    assert!(
+        bytes < 0x80,
+        "two numbers of at most 48 bytes fit a short DER length"
+    );
+    u8::try_from(bytes).expect("it is below 128")
 }

@@ -132,18 +132,15 @@ impl JwtStatus {
     /// `jwt_authn_access_denied{Jwt_is_missing}`: "Replace space with underscore since `RCDetails`
     /// may be written to access log."
     pub fn details(self) -> String {
-        format!(
-            "jwt_authn_access_denied{{{}}}",
-            self.text().replace(' ', "_")
-        )
+        let text = self.text().replace(' ', "_");
+        format!("jwt_authn_access_denied{{{text}}}")
     }
 
     /// "Failure to verify gives 401, audiences that are not allowed 403."
     pub fn code(self) -> u16 {
-        if self == Self::AudienceNotAllowed {
-            403
-        } else {
-            401
+        match self {
+            Self::AudienceNotAllowed => 403,
+            _ => 401,
         }
     }
 }

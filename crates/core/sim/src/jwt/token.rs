@@ -38,40 +38,32 @@ const ALGORITHMS: [&str; 13] = [
 impl Jwt {
     /// Takes a token apart.
     pub fn parse(text: &str) -> Result<Self, JwtStatus> {
-        // The library splits at dots and drops empty sections, so `a..b.c` has three.
-        let mut sections = text.split('.').filter(|section| !section.is_empty());
-        let (Some(head), Some(body), Some(tail), None) = (
-            sections.next(),
-            sections.next(),
-            sections.next(),
-            sections.next(),
-        ) else {
-            return Err(JwtStatus::BadFormat);
-        };
+        let [head, body, tail] = sections(text).ok_or(JwtStatus::BadFormat)?;
+
         let header = object(head, JwtStatus::HeaderBadBase64, JwtStatus::HeaderBadJson)?;
         let alg = header.str_at("alg").ok_or(JwtStatus::HeaderBadAlg)?;
         if !ALGORITHMS.contains(&alg) {
             return Err(JwtStatus::HeaderUnknownAlg);
         }
-        let kid = header
-            .get("kid")
-            .map_or(Ok(""), |kid| kid.str().ok_or(JwtStatus::HeaderBadKid))?;
+        let kid = match header.get("kid") {
+            Some(kid) => kid.str().ok_or(JwtStatus::HeaderBadKid)?,
+            None => "",
+        };
+
+        // Claims are read in Envoy's order: the first that is wrong gives the status. `iat` and `jti`
+        // are only looked at.
         let payload = object(body, JwtStatus::PayloadBadBase64, JwtStatus::PayloadBadJson)?;
-        let (issuer, subject) = (
-            string(&payload, RegisteredClaim::Issuer)?,
-            string(&payload, RegisteredClaim::Subject)?,
-        );
+        let issuer = string(&payload, RegisteredClaim::Issuer)?;
+        let subject = string(&payload, RegisteredClaim::Subject)?;
         integer(&payload, RegisteredClaim::IssuedAt)?;
-        let (not_before, expiration) = (
-            integer(&payload, RegisteredClaim::NotBefore)?,
-            integer(&payload, RegisteredClaim::Expiration)?,
-        );
+        let not_before = integer(&payload, RegisteredClaim::NotBefore)?;
+        let expiration = integer(&payload, RegisteredClaim::Expiration)?;
         string(&payload, RegisteredClaim::Id)?;
         let audiences = strings(&payload, RegisteredClaim::Audience)?;
-        let signature = base64url(tail).ok_or(JwtStatus::SignatureBadBase64)?;
+
         Ok(Self {
             signed: format!("{head}.{body}"),
-            signature,
+            signature: base64url(tail).ok_or(JwtStatus::SignatureBadBase64)?,
             alg: alg.to_owned(),
             kid: kid.to_owned(),
             issuer,
@@ -90,34 +82,57 @@ pub(crate) fn base64url(text: &str) -> Option<Vec<u8>> {
     let config = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::RequireNone)
         .with_decode_allow_trailing_bits(true);
-    let text: String = text
-        .chars()
-        .filter(|c| !matches!(c, ' ' | '\t'..='\r'))
-        .collect();
+    // The library skips white space and does not mind bits that are left over.
+    let text = text.replace(is_space, "");
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
-    if padding != 0 && !(digits.len() + padding).is_multiple_of(4) || padding > 2 {
+    if padding > 2 || padding != 0 && !text.len().is_multiple_of(4) {
         return None;
     }
     GeneralPurpose::new(&URL_SAFE, config).decode(digits).ok()
 }
 
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t'..='\r')
+}
+
+/// The library splits at dots and drops empty sections, so `a..b.c` has three.
+fn sections(text: &str) -> Option<[&str; 3]> {
+    let mut sections = text.split('.').filter(|section| !section.is_empty());
+    let three = [sections.next()?, sections.next()?, sections.next()?];
+    match sections.next() {
+        Some(_) => None,
+        None => Some(three),
+    }
+}
+
 fn object(section: &str, bad_base64: JwtStatus, bad_json: JwtStatus) -> Result<Node, JwtStatus> {
-    let text = String::from_utf8(base64url(section).ok_or(bad_base64)?).map_err(|_| bad_json)?;
-    let node = json::check(&text)
-        .ok()
-        .and_then(|()| Node::from_json(Raw::of(&text).ok()?).ok());
-    node.filter(|node| matches!(node.value, Value::Object(_)))
-        .ok_or(bad_json)
+    let bytes = base64url(section).ok_or(bad_base64)?;
+    let node = read(bytes).ok_or(bad_json)?;
+    match node.value {
+        Value::Object(_) => Ok(node),
+        _ => Err(bad_json),
+    }
+}
+
+fn read(bytes: Vec<u8>) -> Option<Node> {
+    let text = String::from_utf8(bytes).ok()?;
+    json::check(&text).ok()?;
+    Node::from_json(Raw::of(&text).ok()?).ok()
 }
 
 fn string(payload: &Node, claim: RegisteredClaim) -> Result<String, JwtStatus> {
-    let Some(node) = payload.get(claim.name()) else {
-        return Ok(String::new());
-    };
-    node.str()
-        .map(str::to_owned)
-        .ok_or(JwtStatus::BadClaim(claim))
+    match payload.get(claim.name()) {
+        Some(node) => text(node, claim),
+        None => Ok(String::new()),
+    }
+}
+
+fn text(node: &Node, claim: RegisteredClaim) -> Result<String, JwtStatus> {
+    match node.str() {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(JwtStatus::BadClaim(claim)),
+    }
 }
 
 /// "aud" can be either string array or string.
@@ -129,14 +144,11 @@ fn strings(payload: &Node, claim: RegisteredClaim) -> Result<Vec<String>, JwtSta
         Value::Array(items) => &items[..],
         _ => std::slice::from_ref(node),
     };
-    items
-        .iter()
-        .map(|item| {
-            item.str()
-                .map(str::to_owned)
-                .ok_or(JwtStatus::BadClaim(claim))
-        })
-        .collect()
+    let mut texts = Vec::with_capacity(items.len());
+    for item in items {
+        texts.push(text(item, claim)?);
+    }
+    Ok(texts)
 }
 
 fn integer(payload: &Node, claim: RegisteredClaim) -> Result<u64, JwtStatus> {
@@ -146,7 +158,9 @@ fn integer(payload: &Node, claim: RegisteredClaim) -> Result<u64, JwtStatus> {
     let Value::Number(text) = &node.value else {
         return Err(JwtStatus::BadClaim(claim));
     };
-    let number: f64 = text.parse().map_err(|_| JwtStatus::BadClaim(claim))?;
+    let Ok(number) = text.parse::<f64>() else {
+        return Err(JwtStatus::BadClaim(claim));
+    };
     // The payload is a protobuf Struct, where every number is a double.
     if !(0.0..18_446_744_073_709_551_615.0).contains(&number) {
         return Err(JwtStatus::OutOfRange(claim));

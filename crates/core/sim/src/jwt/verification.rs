@@ -39,26 +39,29 @@ impl<'v> Verification<'v, '_> {
         locations: &TokenLocations,
     ) -> RequirementOutcome {
         let Some(provider) = self.providers.get(name) else {
-            return RequirementOutcome::Unknown(
-                format!("what the JWT provider {name} is, which the filter does not have").into(),
-            );
+            let fact = format!("what the JWT provider {name} is, which the filter does not have");
+            return RequirementOutcome::Unknown(fact.into());
         };
+        // Nobody but the filter may set the headers that its claims go to.
         provider.sanitize(self.state);
         let audiences = audiences.unwrap_or(&provider.audiences);
-        let mut tokens = match self.tokens(locations) {
+        let tokens = match self.tokens(locations) {
             Ok(tokens) => tokens,
             Err(ClaimSource::Nothing) => return self.unknown(provider, NO_TOKEN),
             Err(ClaimSource::Claims(claims)) => return self.stated(&claims, provider, audiences),
         };
-        let mut outcome = if tokens.is_empty() {
-            RequirementOutcome::Failed(JwtStatus::Missing)
-        } else {
-            RequirementOutcome::Met
-        };
-        while let (Some(extracted), RequirementOutcome::Met) = (tokens.pop(), &outcome) {
-            outcome = self.token(&extracted, provider, audiences);
+
+        if tokens.is_empty() {
+            return RequirementOutcome::Failed(JwtStatus::Missing);
         }
-        outcome
+        // Envoy begins with the last one.
+        for token in tokens.iter().rev() {
+            let outcome = self.token(token, provider, audiences);
+            if outcome != RequirementOutcome::Met {
+                return outcome;
+            }
+        }
+        RequirementOutcome::Met
     }
 
     /// `allow_missing` and `allow_missing_or_failed` look at the tokens of all providers; the last
@@ -73,19 +76,22 @@ impl<'v> Verification<'v, '_> {
             provider.sanitize(self.state);
         }
         let outcome = match self.tokens(locations) {
-            Ok(mut tokens) => {
-                let mut last = RequirementOutcome::Failed(JwtStatus::Missing);
-                // Behind a token that may have been good, nothing is certain.
-                while !matches!(last, RequirementOutcome::Unknown(_)) && !tokens.is_empty() {
-                    last = tokens
-                        .pop()
-                        .map_or(last, |extracted| self.token_of_any(&extracted));
-                }
-                last
-            }
+            Ok(tokens) => self.last_of(&tokens),
             Err(stated) => self.stated_for_any(&stated),
         };
         self.allowed(outcome, true, allow_failed)
+    }
+
+    fn last_of(&mut self, tokens: &[TokenSource]) -> RequirementOutcome {
+        let mut last = RequirementOutcome::Failed(JwtStatus::Missing);
+        for token in tokens.iter().rev() {
+            last = self.token_of_any(token);
+            // Behind a token that may have been good, nothing is certain.
+            if matches!(last, RequirementOutcome::Unknown(_)) {
+                break;
+            }
+        }
+        last
     }
 
     /// What is left of an outcome where tokens may be missing or bad.
@@ -120,6 +126,7 @@ impl<'v> Verification<'v, '_> {
     }
 
     fn token_of_any(&mut self, extracted: &TokenSource) -> RequirementOutcome {
+        // The issuer is read before anything is verified: it tells whose keys count.
         let issuer = match Jwt::parse(&extracted.token) {
             Ok(token) => token.issuer,
             Err(status) => return RequirementOutcome::Failed(status),
@@ -137,23 +144,30 @@ impl<'v> Verification<'v, '_> {
     /// "Jwt iss field is used to find the first provider with the issuer. If not found, use the
     /// first provider without issuer specified." Which is the first is not told: they are in a map.
     fn provider_of(&self, issuer: &str) -> Vec<&'v JwtProvider> {
-        let with = |issuer: &str| {
-            self.providers
-                .values()
-                .filter(|p| *p.issuer == *issuer)
-                .collect::<Vec<_>>()
-        };
-        Some(with(issuer))
-            .filter(|found| !found.is_empty())
-            .unwrap_or_else(|| with(""))
+        let with_issuer = self.providers_with(issuer);
+        if with_issuer.is_empty() {
+            return self.providers_with("");
+        }
+        with_issuer
+    }
+
+    fn providers_with(&self, issuer: &str) -> Vec<&'v JwtProvider> {
+        let mut providers = Vec::new();
+        for provider in self.providers.values() {
+            if *provider.issuer == *issuer {
+                providers.push(provider);
+            }
+        }
+        providers
     }
 
     /// The tokens of the request; what the user said of them when there are none.
     fn tokens(&self, locations: &TokenLocations) -> Result<Vec<TokenSource>, ClaimSource> {
         let mut tokens = locations.extract(&self.state.request);
         match &self.state.request.claims {
-            Claims::Token(token) if tokens.iter().all(|t| t.token != *token) => {
-                tokens.push(TokenSource::stated(token))
+            // The user may have named a token that is in the request too.
+            Claims::Token(token) if tokens.iter().all(|source| source.token != *token) => {
+                tokens.push(TokenSource::stated(token));
             }
             Claims::Given(claims) if tokens.is_empty() => {
                 return Err(ClaimSource::Claims(claims.clone()));
@@ -174,14 +188,14 @@ impl<'v> Verification<'v, '_> {
             Ok(token) => token,
             Err(status) => return RequirementOutcome::Failed(status),
         };
-        let own = provider.issuer.is_empty() || *provider.issuer == *token.issuer;
-        if !extracted
-            .issuers
-            .as_ref()
-            .map_or(own, |issuers| issuers.allow(&token.issuer))
-        {
+        let is_allowed = match &extracted.issuers {
+            Some(issuers) => issuers.allow(&token.issuer),
+            None => provider.issuer.is_empty() || *provider.issuer == *token.issuer,
+        };
+        if !is_allowed {
             return RequirementOutcome::Failed(JwtStatus::UnknownIssuer);
         }
+
         match provider.verify(&token, audiences, self.now) {
             Ok(Tri::Yes) => {
                 let extracted = provider.accept(&token, extracted, self.state);
@@ -195,15 +209,15 @@ impl<'v> Verification<'v, '_> {
     }
 
     fn stated_for_any(&mut self, stated: &ClaimSource) -> RequirementOutcome {
-        let providers = self.providers;
+        let all: Vec<_> = self.providers.values().collect();
         let ClaimSource::Claims(claims) = stated else {
-            return self.unknown_of(&providers.values().collect::<Vec<_>>(), NO_TOKEN);
+            return self.unknown_of(&all, NO_TOKEN);
         };
-        let found = match issuer_of(claims) {
+        let providers = match issuer_of(claims) {
             Some(issuer) => self.provider_of(issuer),
-            None => providers.values().collect(),
+            None => all,
         };
-        match found.as_slice() {
+        match providers.as_slice() {
             [] => RequirementOutcome::Failed(JwtStatus::UnknownIssuer),
             [provider] => self.stated(claims, provider, &provider.audiences),
             several => self.unknown_of(several, NO_ISSUER),
@@ -232,14 +246,9 @@ impl<'v> Verification<'v, '_> {
                 self.unknown(provider, "the token, whose claims become headers")
             }
             Ok(Tri::Yes) => {
-                let mut claims = claims.to_vec();
-                if issuer_of(&claims).is_none() && !provider.issuer.is_empty() {
-                    claims.push(("iss".to_owned(), provider.issuer.to_string()));
-                }
-                self.extracted.push((
-                    provider.payload_in_metadata.clone(),
-                    MetadataEntry::Claims(claims),
-                ));
+                let claims = with_issuer(claims, provider);
+                let key = provider.payload_in_metadata.clone();
+                self.extracted.push((key, MetadataEntry::Claims(claims)));
                 RequirementOutcome::Met
             }
             Ok(Tri::No) => RequirementOutcome::Failed(JwtStatus::VerificationFails),
@@ -254,10 +263,9 @@ impl<'v> Verification<'v, '_> {
             *known = MetadataEntry::Unknown(fact.clone());
         }
         if self.changes_request(&fact) {
-            RequirementOutcome::Unknown(fact)
-        } else {
-            RequirementOutcome::Met
+            return RequirementOutcome::Unknown(fact);
         }
+        RequirementOutcome::Met
     }
 
     fn unknown_of(&mut self, providers: &[&JwtProvider], fact: &str) -> RequirementOutcome {
@@ -268,17 +276,27 @@ impl<'v> Verification<'v, '_> {
     }
 
     fn unknown(&mut self, provider: &JwtProvider, fact: &str) -> RequirementOutcome {
-        self.extracted.push((
-            provider.payload_in_metadata.clone(),
-            MetadataEntry::Unknown(fact.into()),
-        ));
+        let key = provider.payload_in_metadata.clone();
+        self.extracted
+            .push((key, MetadataEntry::Unknown(fact.into())));
         RequirementOutcome::Unknown(fact.into())
     }
 }
 
 fn issuer_of(claims: &[(String, String)]) -> Option<&str> {
+    for (claim, value) in claims {
+        if claim == "iss" {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// A token that this provider takes has its issuer, also when the user did not say so.
+fn with_issuer(claims: &[(String, String)], provider: &JwtProvider) -> Vec<(String, String)> {
+    let mut claims = claims.to_vec();
+    if issuer_of(&claims).is_none() && !provider.issuer.is_empty() {
+        claims.push(("iss".to_owned(), provider.issuer.to_string()));
+    }
     claims
-        .iter()
-        .find(|(claim, _)| claim == "iss")
-        .map(|(_, value)| &**value)
 }

@@ -53,6 +53,7 @@ impl Capture {
             }
             None => Self::default(),
         };
+        // The mode and the addresses are no annotations: the agent writes them beside them.
         capture.mode = message::text(metadata, "INTERCEPTION_MODE").into_owned();
         for ip in parts(&message::text(metadata, "INSTANCE_IPS")) {
             capture.own.extend(ip.parse::<IpAddr>());
@@ -91,6 +92,7 @@ impl Capture {
     }
 
     fn leaves_inbound(&self, port: u16) -> Option<Cow<'static, str>> {
+        // istio-iptables leaves these out whatever the annotations say.
         if OWN_PORTS.contains(&port) {
             return Some(format!("port {port} is the proxy's own and not redirected").into());
         }

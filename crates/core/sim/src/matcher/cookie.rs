@@ -28,10 +28,10 @@ impl CookieMatcher {
             match &*key {
                 "name" => cookie.name = value.string().unwrap_or_default().into(),
                 "string_match" => cookie.matcher = StringMatcher::compile(value),
-                "invert_match" => cookie.invert_match = value.bool().unwrap_or_default(),
+                "invert_match" => cookie.invert_match = value.bool() == Some(true),
                 other => {
-                    cookie.matcher =
-                        StringMatcher::unmodelled(&format!("a cookie matcher's `{other}`"))
+                    let what = format!("a cookie matcher's `{other}`");
+                    cookie.matcher = StringMatcher::unmodelled(&what);
                 }
             }
         }
@@ -41,41 +41,45 @@ impl CookieMatcher {
     /// Whether the request's cookies match. Without the cookie there is no match, and so one when
     /// inverted.
     pub fn matches(&self, request: &Request) -> Tri {
-        let matched =
-            cookie(request, &self.name).map_or(Tri::No, |value| self.matcher.matches(value));
+        let matched = match cookie(request, &self.name) {
+            Some(value) => self.matcher.matches(value),
+            None => Tri::No,
+        };
+        // A cookie that is not there did not match, so inverted it does.
         if self.invert_match {
-            matched.negate()
-        } else {
-            matched
+            return matched.negate();
         }
+        matched
     }
 
     /// What decided, in words: `cookie session is absent`.
     pub fn why(&self, request: &Request) -> String {
         let name = &self.name;
-        cookie(request, name).map_or_else(
-            || format!("cookie {name} is absent"),
-            |value| {
-                format!(
-                    "cookie {name} `{value}` {}",
-                    self.matcher.verb(self.matcher.matches(value) == Tri::Yes)
-                )
-            },
-        )
+        let Some(value) = cookie(request, name) else {
+            return format!("cookie {name} is absent");
+        };
+        let matched = self.matcher.matches(value) == Tri::Yes;
+        format!("cookie {name} `{value}` {}", self.matcher.verb(matched))
     }
 }
 
 /// The first cookie of that name.
 pub(crate) fn cookie<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
-    let cookies = request.values("cookie").flat_map(|line| line.split(';'));
-    let mut pairs = cookies.filter_map(|pair| pair.trim_start().split_once('='));
-    let value = pairs
-        .find(|(key, _)| *key == name)
-        .map(|(_, value)| value)?;
-    Some(
-        value
-            .strip_prefix('"')
-            .and_then(|inner| inner.strip_suffix('"'))
-            .unwrap_or(value),
-    )
+    for line in request.values("cookie") {
+        for pair in line.split(';') {
+            if let Some((key, value)) = pair.trim_start().split_once('=')
+                && key == name
+            {
+                return Some(without_quotes(value));
+            }
+        }
+    }
+    None
+}
+
+fn without_quotes(value: &str) -> &str {
+    let Some(inner) = value.strip_prefix('"') else {
+        return value;
+    };
+    inner.strip_suffix('"').unwrap_or(value)
 }

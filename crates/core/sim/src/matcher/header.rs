@@ -39,15 +39,12 @@ impl HeaderMatcher {
         for (key, value) in raw.members() {
             match &*key {
                 "name" => {
-                    matcher.name = value
-                        .string()
-                        .unwrap_or_default()
-                        .to_ascii_lowercase()
-                        .into()
+                    let name = value.string().unwrap_or_default();
+                    matcher.name = name.to_ascii_lowercase().into();
                 }
-                "invert_match" => matcher.invert_match = value.bool().unwrap_or_default(),
+                "invert_match" => matcher.invert_match = value.bool() == Some(true),
                 "treat_missing_header_as_empty" => {
-                    matcher.treat_missing_header_as_empty = value.bool().unwrap_or_default();
+                    matcher.treat_missing_header_as_empty = value.bool() == Some(true);
                 }
                 other => matcher.specifier = HeaderSpecifier::compile(other, value),
             }
@@ -57,6 +54,7 @@ impl HeaderMatcher {
 
     /// Whether the request's headers match.
     pub fn matches(&self, request: &Request) -> Tri {
+        // The values are looked at one by one, without a list of them.
         let mut values = request.values(&self.name).peekable();
         if values.peek().is_none() {
             return self.matches_missing(request);
@@ -70,18 +68,23 @@ impl HeaderMatcher {
     /// own.
     fn matches_missing(&self, request: &Request) -> Tri {
         let absent = self.matches_absent();
-        let (HeaderSpecifier::Present(_), true) =
-            (&self.specifier, self.treat_missing_header_as_empty)
-        else {
-            return request.missing(&self.name).map_or(absent, Tri::Unknown);
-        };
-        absent
+        // A header that is treated as empty is present, whether it is there or not.
+        let is_present_test = matches!(self.specifier, HeaderSpecifier::Present(_));
+        if is_present_test && self.treat_missing_header_as_empty {
+            return absent;
+        }
+        match request.missing(&self.name) {
+            Some(fact) => Tri::Unknown(fact),
+            None => absent,
+        }
     }
 
     fn matches_absent(&self) -> Tri {
         match &self.specifier {
             // "If set to true, and the header is missing, it is treated as an empty value".
             specifier if self.treat_missing_header_as_empty => self.inverted(specifier.matches("")),
+            // "If specified as false, header match will be performed based on whether the header is
+            // absent."
             HeaderSpecifier::Present(present) => self.inverted((!present).into()),
             // "the match rule … will not match if the header is not present", inverted or not.
             _ => Tri::No,
@@ -89,41 +92,38 @@ impl HeaderMatcher {
     }
 
     fn inverted(&self, matched: Tri) -> Tri {
+        // "If specified, the match result will be inverted before checking."
         if self.invert_match {
-            matched.negate()
-        } else {
-            matched
+            return matched.negate();
         }
+        matched
     }
 
     /// What decided, in words: `header x-canary is absent`.
     pub fn why(&self, request: &Request) -> String {
         let name = &self.name;
-        let values: Vec<_> = request.values(name).collect();
-        let Some(&first) = values.first() else {
-            let stated = if request.missing(name).is_some() {
-                "not stated"
-            } else {
-                "absent"
+        let mut values = request.values(name).peekable();
+        let Some(&first) = values.peek() else {
+            return match request.missing(name) {
+                Some(_) => format!("header {name} is not stated"),
+                None => format!("header {name} is absent"),
             };
-            return format!("header {name} is {stated}");
         };
-        let HeaderSpecifier::Present(_) = self.specifier else {
-            let value = values
-                .iter()
-                .find(|value| self.specifier.matches(value) == Tri::Yes)
-                .unwrap_or(&first);
-            return format!("header {name} `{value}` {}", self.specifier.verb(value));
-        };
-        format!("header {name} is present")
+        if let HeaderSpecifier::Present(_) = self.specifier {
+            return format!("header {name} is present");
+        }
+        // Of several values, the one that matches is the one to name.
+        let matching = values.find(|value| self.specifier.matches(value) == Tri::Yes);
+        let value = matching.unwrap_or(first);
+        format!("header {name} `{value}` {}", self.specifier.verb(value))
     }
 }
 
 impl HeaderSpecifier {
     fn compile(key: &str, value: Raw<'_>) -> Self {
         let text = value.string().unwrap_or_default();
-        Self::String(match key {
-            "present_match" => return Self::Present(value.bool().unwrap_or_default()),
+        let matcher = match key {
+            "present_match" => return Self::Present(value.bool() == Some(true)),
             "range_match" => return Self::Range(bound(value, "start"), bound(value, "end")),
             "string_match" => StringMatcher::compile(value),
             // The deprecated forms. An empty text matches every value, also in `exact_match`.
@@ -134,16 +134,18 @@ impl HeaderSpecifier {
             "contains_match" => StringMatcher::contains(&text),
             "safe_regex_match" => StringMatcher::of_regex(string::regex(value)),
             other => StringMatcher::unmodelled(&format!("a header matcher's `{other}`")),
-        })
+        };
+        Self::String(matcher)
     }
 
     fn matches(&self, value: &str) -> Tri {
         match self {
             Self::Present(present) => (*present).into(),
             Self::String(matcher) => matcher.matches(value),
-            Self::Range(start, end) => integer(value)
-                .is_some_and(|n| (*start..*end).contains(&n))
-                .into(),
+            Self::Range(start, end) => match integer(value) {
+                Some(number) => (*start..*end).contains(&number).into(),
+                None => Tri::No,
+            },
         }
     }
 
@@ -152,20 +154,18 @@ impl HeaderSpecifier {
         match self {
             Self::Present(_) => "is present".to_owned(),
             Self::String(matcher) => matcher.verb(is_match),
-            Self::Range(start, end) => format!(
-                "is {}in [{start}, {end})",
-                if is_match { "" } else { "not " }
-            ),
+            Self::Range(start, end) if is_match => format!("is in [{start}, {end})"),
+            Self::Range(start, end) => format!("is not in [{start}, {end})"),
         }
     }
 }
 
 fn bound(range: Raw<'_>, key: &str) -> i64 {
     // Proto3 JSON writes 64-bit integers as strings.
-    range
-        .get(key)
-        .and_then(|n| n.text().trim_matches('"').parse().ok())
-        .unwrap_or_default()
+    match range.get(key) {
+        Some(number) => number.text().trim_matches('"').parse().unwrap_or_default(),
+        None => 0,
+    }
 }
 
 /// What Envoy takes for an integer: blanks around it and a sign are fine.

@@ -1,7 +1,7 @@
 //! The path specifiers of `config.route.v3.RouteMatch`.
 
 use super::{UriTemplate, string, unmodelled};
-use crate::Tri;
+use crate::{Tri, message};
 use meshladder_text::json::Raw;
 use meshladder_text::regex::Regex;
 
@@ -27,24 +27,24 @@ pub enum PathMatch {
 impl PathMatch {
     /// Compiles the member of a `RouteMatch` when it is a path specifier.
     pub fn compile(key: &str, value: Raw<'_>) -> Option<Self> {
-        let text = || value.string().unwrap_or_default().into();
-        Some(match key {
-            "prefix" => Self::Prefix(text(), false),
-            "path" => Self::Path(text(), false),
-            "path_separated_prefix" => Self::SeparatedPrefix(text(), false),
-            "safe_regex" => Self::Regex(string::regex(value)),
-            "connect_matcher" => Self::Connect,
-            "path_match_policy" => Self::policy(value),
-            _ => return None,
-        })
+        let text = value.string().unwrap_or_default();
+        match key {
+            "prefix" => Some(Self::Prefix(text.into(), false)),
+            "path" => Some(Self::Path(text.into(), false)),
+            "path_separated_prefix" => Some(Self::SeparatedPrefix(text.into(), false)),
+            "safe_regex" => Some(Self::Regex(string::regex(value))),
+            "connect_matcher" => Some(Self::Connect),
+            "path_match_policy" => Some(Self::policy(value)),
+            _ => None,
+        }
     }
 
     fn policy(value: Raw<'_>) -> Self {
-        let config = value.get("typed_config");
-        if let Some(template) = config.and_then(|config| config.string_at("path_template")) {
+        let template = value.at(["typed_config", "path_template"]);
+        if let Some(template) = template.and_then(Raw::string) {
             return Self::Template(UriTemplate::compile(&template));
         }
-        let name = value.string_at("name").unwrap_or_default();
+        let name = message::text(value, "name");
         Self::Unmodelled(unmodelled(&format!("the path match policy `{name}`")))
     }
 
@@ -65,9 +65,11 @@ impl PathMatch {
     pub fn matches(&self, path: &str) -> Tri {
         let bytes = path.as_bytes();
         match self {
+            // "The prefix must match the beginning of the :path header."
             Self::Prefix(text, ignore) => {
                 string::starts_with(bytes, text.as_bytes(), *ignore).into()
             }
+            // "The path must exactly match the :path header once the query string is removed."
             Self::Path(text, ignore) => string::equal(bytes, text.as_bytes(), *ignore).into(),
             // "the path is equal to the prefix, or the prefix is followed by a /".
             Self::SeparatedPrefix(text, ignore) => {
@@ -83,7 +85,7 @@ impl PathMatch {
 
     /// The specifier as a user would name it: `prefix /api`.
     pub fn describe(&self) -> String {
-        let (kind, text, ignore) = match self {
+        let (kind, text, ignores_case) = match self {
             Self::Prefix(text, ignore) => ("prefix", &**text, *ignore),
             Self::Path(text, ignore) => ("path", &**text, *ignore),
             Self::SeparatedPrefix(text, ignore) => ("path_separated_prefix", &**text, *ignore),
@@ -92,7 +94,8 @@ impl PathMatch {
             Self::Connect => return "connect_matcher".to_owned(),
             Self::Unmodelled(_) => return "path_match_policy".to_owned(),
         };
-        format!("{kind} {text}{}", if ignore { " in any case" } else { "" })
+        let case = if ignores_case { " in any case" } else { "" };
+        format!("{kind} {text}{case}")
     }
 
     /// What decided, in words: ``path `/a` does not start with `/api` ``.
@@ -113,5 +116,8 @@ impl PathMatch {
 
 /// The path as matchers see it: "query string and fragment are removed".
 pub fn without_query_and_fragment(path: &str) -> &str {
-    path.find(['?', '#']).map_or(path, |end| &path[..end])
+    match path.find(['?', '#']) {
+        Some(end) => &path[..end],
+        None => path,
+    }
 }

@@ -32,16 +32,7 @@ impl QueryParameterMatcher {
         for (key, value) in raw.members() {
             match &*key {
                 "name" => matcher.name = value.string().unwrap_or_default().into(),
-                "present_match" => {
-                    matcher.specifier = QuerySpecifier::Present(value.bool().unwrap_or_default())
-                }
-                "string_match" => {
-                    matcher.specifier = QuerySpecifier::String(StringMatcher::compile(value))
-                }
-                other => {
-                    let fact = unmodelled(&format!("a query parameter's `{other}`"));
-                    matcher.specifier = QuerySpecifier::Unmodelled(fact);
-                }
+                other => matcher.specifier = QuerySpecifier::compile(other, value),
             }
         }
         matcher
@@ -49,40 +40,51 @@ impl QueryParameterMatcher {
 
     /// Whether a path, query included, matches.
     pub fn matches(&self, path: &str) -> Tri {
-        let value = query_parameter(path, &self.name);
-        match &self.specifier {
-            QuerySpecifier::Present(present) => (value.is_some() == *present).into(),
-            QuerySpecifier::String(matcher) => {
-                value.map_or(Tri::No, |value| matcher.matches(value))
-            }
-            QuerySpecifier::Unmodelled(fact) => Tri::Unknown(fact.clone()),
+        match (&self.specifier, query_parameter(path, &self.name)) {
+            (QuerySpecifier::Present(present), value) => (value.is_some() == *present).into(),
+            (QuerySpecifier::String(matcher), Some(value)) => matcher.matches(value),
+            // Text is only compared with a parameter that is there.
+            (QuerySpecifier::String(_), None) => Tri::No,
+            (QuerySpecifier::Unmodelled(fact), _) => Tri::Unknown(fact.clone()),
         }
     }
 
     /// What decided, in words: `query parameter v is absent`.
     pub fn why(&self, path: &str) -> String {
         let name = &self.name;
-        match (query_parameter(path, name), &self.specifier) {
-            (None, _) => format!("query parameter {name} is absent"),
-            (Some(value), QuerySpecifier::String(matcher)) => {
-                format!(
-                    "query parameter {name} `{value}` {}",
-                    matcher.verb(matcher.matches(value) == Tri::Yes)
-                )
-            }
-            (Some(_), _) => format!("query parameter {name} is present"),
-        }
+        let Some(value) = query_parameter(path, name) else {
+            return format!("query parameter {name} is absent");
+        };
+        let QuerySpecifier::String(matcher) = &self.specifier else {
+            return format!("query parameter {name} is present");
+        };
+        let matched = matcher.matches(value) == Tri::Yes;
+        format!("query parameter {name} `{value}` {}", matcher.verb(matched))
     }
 }
 
 /// The first value of a parameter in a path's query, as it stands there; empty without `=`.
 pub fn query_parameter<'p>(path: &'p str, name: &str) -> Option<&'p str> {
     let (_, query) = path.split_once('?')?;
-    let query = query.split_once('#').map_or(query, |(query, _)| query);
-    let mut parameters = query
-        .split('&')
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    parameters
-        .find(|(key, _)| *key == name)
-        .map(|(_, value)| value)
+    let query = match query.split_once('#') {
+        Some((query, _)) => query,
+        None => query,
+    };
+    for pair in query.split('&') {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if key == name {
+            return Some(value);
+        }
+    }
+    None
+}
+
+impl QuerySpecifier {
+    fn compile(key: &str, value: Raw<'_>) -> Self {
+        match key {
+            "present_match" => Self::Present(value.bool() == Some(true)),
+            "string_match" => Self::String(StringMatcher::compile(value)),
+            other => Self::Unmodelled(unmodelled(&format!("a query parameter's `{other}`"))),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! `type.matcher.v3.StringMatcher`.
 
 use super::unmodelled;
-use crate::Tri;
+use crate::{Tri, message};
 use meshladder_text::json::Raw;
 use meshladder_text::regex::Regex;
 
@@ -27,25 +27,9 @@ impl StringMatcher {
     pub fn compile(raw: Raw<'_>) -> Self {
         let mut matcher = Self::unmodelled("an empty string matcher");
         for (key, value) in raw.members() {
-            let text = || value.string().unwrap_or_default().into();
             match &*key {
-                "exact" => matcher.pattern = StringPattern::Exact(text()),
-                "prefix" => matcher.pattern = StringPattern::Prefix(text()),
-                "suffix" => matcher.pattern = StringPattern::Suffix(text()),
-                "contains" => matcher.pattern = StringPattern::Contains(text()),
-                "safe_regex" => matcher.pattern = StringPattern::Regex(regex(value)),
-                "ignore_case" => matcher.ignore_case = value.bool().unwrap_or_default(),
-                "custom" => {
-                    let name = value.string_at("name").unwrap_or_default();
-                    matcher.pattern = StringPattern::Unmodelled(unmodelled(&format!(
-                        "the string matcher `{name}`"
-                    )));
-                }
-                other => {
-                    matcher.pattern = StringPattern::Unmodelled(unmodelled(&format!(
-                        "a string matcher's `{other}`"
-                    )))
-                }
+                "ignore_case" => matcher.ignore_case = value.bool() == Some(true),
+                other => matcher.pattern = StringPattern::compile(other, value),
             }
         }
         matcher
@@ -53,59 +37,45 @@ impl StringMatcher {
 
     /// Equality.
     pub fn exact(text: &str) -> Self {
-        Self {
-            pattern: StringPattern::Exact(text.into()),
-            ignore_case: false,
-        }
+        Self::of(StringPattern::Exact(text.into()))
     }
 
     /// A prefix.
     pub fn prefix(text: &str) -> Self {
-        Self {
-            pattern: StringPattern::Prefix(text.into()),
-            ignore_case: false,
-        }
+        Self::of(StringPattern::Prefix(text.into()))
     }
 
     /// A suffix.
     pub fn suffix(text: &str) -> Self {
-        Self {
-            pattern: StringPattern::Suffix(text.into()),
-            ignore_case: false,
-        }
+        Self::of(StringPattern::Suffix(text.into()))
     }
 
     /// Some text inside.
     pub fn contains(text: &str) -> Self {
-        Self {
-            pattern: StringPattern::Contains(text.into()),
-            ignore_case: false,
-        }
+        Self::of(StringPattern::Contains(text.into()))
     }
 
     /// A regular expression for the whole value.
     pub fn regex(pattern: &str) -> Self {
-        Self {
-            pattern: StringPattern::Regex(Regex::full(pattern)),
-            ignore_case: false,
-        }
+        Self::of_regex(Regex::full(pattern))
     }
 
     pub(super) fn of_regex(regex: Regex) -> Self {
-        Self {
-            pattern: StringPattern::Regex(regex),
-            ignore_case: false,
-        }
+        Self::of(StringPattern::Regex(regex))
     }
 
     pub(super) fn unmodelled(what: &str) -> Self {
+        Self::of(StringPattern::Unmodelled(unmodelled(what)))
+    }
+
+    fn of(pattern: StringPattern) -> Self {
         Self {
-            pattern: StringPattern::Unmodelled(unmodelled(what)),
+            pattern,
             ignore_case: false,
         }
     }
 
-    /// The same without regard to ASCII case: "This has no effect for the `safe_regex` match".
+    /// A matcher without regard to ASCII case: "This has no effect for the `safe_regex` match".
     #[must_use]
     pub fn ignoring_case(mut self, ignore_case: bool) -> Self {
         self.ignore_case = ignore_case;
@@ -120,6 +90,7 @@ impl StringMatcher {
             StringPattern::Prefix(text) => starts_with(bytes, text.as_bytes(), same).into(),
             StringPattern::Suffix(text) => ends_with(bytes, text.as_bytes(), same).into(),
             StringPattern::Contains(text) => contains(bytes, text.as_bytes(), same).into(),
+            // The whole value must match.
             StringPattern::Regex(regex) => regex.matches(value),
             StringPattern::Unmodelled(fact) => Tri::Unknown(fact.clone()),
         }
@@ -135,42 +106,64 @@ impl StringMatcher {
             StringPattern::Regex(regex) => ("matches", "does not match", regex.pattern()),
             StringPattern::Unmodelled(fact) => return fact.to_string(),
         };
-        let case = if self.ignore_case && !matches!(self.pattern, StringPattern::Regex(_)) {
-            " in any case"
-        } else {
-            ""
-        };
-        format!("{} `{text}`{case}", if matches { yes } else { no })
+        let verb = if matches { yes } else { no };
+        let is_regex = matches!(self.pattern, StringPattern::Regex(_));
+        if self.ignore_case && !is_regex {
+            return format!("{verb} `{text}` in any case");
+        }
+        format!("{verb} `{text}`")
     }
 }
 
 /// `type.matcher.v3.RegexMatcher`: its engine can only be RE2.
 pub(super) fn regex(raw: Raw<'_>) -> Regex {
-    Regex::full(&raw.string_at("regex").unwrap_or_default())
+    Regex::full(&message::text(raw, "regex"))
 }
 
 pub(super) fn equal(a: &[u8], b: &[u8], ignore_case: bool) -> bool {
     if ignore_case {
-        a.eq_ignore_ascii_case(b)
-    } else {
-        a == b
+        return a.eq_ignore_ascii_case(b);
     }
+    a == b
 }
 
 pub(super) fn starts_with(value: &[u8], prefix: &[u8], ignore_case: bool) -> bool {
-    value
-        .get(..prefix.len())
-        .is_some_and(|head| equal(head, prefix, ignore_case))
+    match value.get(..prefix.len()) {
+        Some(head) => equal(head, prefix, ignore_case),
+        None => false,
+    }
 }
 
 fn ends_with(value: &[u8], suffix: &[u8], ignore_case: bool) -> bool {
-    let start = value.len().checked_sub(suffix.len());
-    start.is_some_and(|start| equal(&value[start..], suffix, ignore_case))
+    match value.len().checked_sub(suffix.len()) {
+        Some(start) => equal(&value[start..], suffix, ignore_case),
+        None => false,
+    }
 }
 
 fn contains(value: &[u8], text: &[u8], ignore_case: bool) -> bool {
-    text.is_empty()
-        || value
-            .windows(text.len())
-            .any(|window| equal(window, text, ignore_case))
+    // There are no windows of length zero.
+    if text.is_empty() {
+        return true;
+    }
+    let mut windows = value.windows(text.len());
+    windows.any(|window| equal(window, text, ignore_case))
+}
+
+impl StringPattern {
+    fn compile(key: &str, value: Raw<'_>) -> Self {
+        let text = value.string().unwrap_or_default();
+        match key {
+            "exact" => Self::Exact(text.into()),
+            "prefix" => Self::Prefix(text.into()),
+            "suffix" => Self::Suffix(text.into()),
+            "contains" => Self::Contains(text.into()),
+            "safe_regex" => Self::Regex(regex(value)),
+            "custom" => {
+                let name = message::text(value, "name");
+                Self::Unmodelled(unmodelled(&format!("the string matcher `{name}`")))
+            }
+            other => Self::Unmodelled(unmodelled(&format!("a string matcher's `{other}`"))),
+        }
+    }
 }

@@ -16,10 +16,13 @@ const SEGMENT: &str = r"a-zA-Z0-9-._~%!$&'()*+,;:@=";
 impl UriTemplate {
     /// Compiles a template.
     pub fn compile(source: &str) -> Self {
-        let regex = pattern(source).map(|pattern| Regex::full(&pattern));
+        let regex = match pattern(source) {
+            Some(pattern) => Ok(Regex::full(&pattern)),
+            None => Err("it is not a URI template".into()),
+        };
         Self {
             source: source.into(),
-            regex: regex.ok_or_else(|| "it is not a URI template".into()),
+            regex,
         }
     }
 
@@ -34,10 +37,10 @@ impl UriTemplate {
             // A pattern that RE2 refuses matches nothing: `/***`.
             Ok(regex) if regex.problem().is_some() => Tri::No,
             Ok(regex) => regex.matches(path),
-            Err(problem) => Tri::unknown(format!(
-                "what the template `{}` means: {problem}",
-                self.source
-            )),
+            Err(problem) => {
+                let source = &self.source;
+                Tri::unknown(format!("what the template `{source}` means: {problem}"))
+            }
         }
     }
 }
@@ -47,6 +50,7 @@ fn pattern(source: &str) -> Option<String> {
     let mut out = String::new();
     let mut rest = source.strip_prefix('/')?;
     loop {
+        // Each round begins behind a slash.
         out.push('/');
         if rest.is_empty() {
             return Some(out);
@@ -64,58 +68,65 @@ fn pattern(source: &str) -> Option<String> {
 
 /// The segment at the start of `text`, and what follows it.
 fn segment(text: &str) -> Option<(String, &str)> {
-    if let Some(found) = operator(text) {
-        return Some(found);
-    }
     let Some(variable) = text.strip_prefix('{') else {
-        let end = text.find('/').unwrap_or(text.len());
-        return Some((literal(&text[..end])?, &text[end..]));
+        return part(text);
     };
     let (inside, rest) = variable.split_once('}')?;
-    let (_, mut inside) = inside.split_once('=').unwrap_or((inside, "*"));
-    let mut out = "(".to_owned();
+    // `{name}` is `{name=*}`.
+    let (_, pattern) = inside.split_once('=').unwrap_or((inside, "*"));
+    Some((format!("({})", variable_pattern(pattern)?), rest))
+}
+
+/// The segments that a variable stands for: `{path=videos/*}`.
+fn variable_pattern(mut inside: &str) -> Option<String> {
+    let mut out = String::new();
     loop {
-        let (part, behind) = if let Some(found) = operator(inside) {
-            found
-        } else {
-            let (text, behind) = inside.split_at(inside.find('/').unwrap_or(inside.len()));
-            (literal(text)?, behind)
-        };
+        let (part, behind) = part(inside)?;
         out.push_str(&part);
         match behind.strip_prefix('/') {
             Some(next) => {
                 out.push('/');
                 inside = next;
             }
-            None if behind.is_empty() => return Some((out + ")", rest)),
+            None if behind.is_empty() => return Some(out),
             None => return None,
         }
     }
 }
 
+/// An operator, or a text up to the next slash.
+fn part(text: &str) -> Option<(String, &str)> {
+    if let Some(operator) = operator(text) {
+        return Some(operator);
+    }
+    let (text, behind) = text.split_at(text.find('/').unwrap_or(text.len()));
+    Some((literal(text)?, behind))
+}
+
 /// "`*` matches one path segment, `**` zero or more".
 fn operator(text: &str) -> Option<(String, &str)> {
-    match text.strip_prefix("**") {
-        Some(rest) => Some((format!("[{SEGMENT}/]*"), rest)),
-        None => text
-            .strip_prefix('*')
-            .map(|rest| (format!("[{SEGMENT}]+"), rest)),
+    if let Some(rest) = text.strip_prefix("**") {
+        return Some((format!("[{SEGMENT}/]*"), rest));
     }
+    let rest = text.strip_prefix('*')?;
+    Some((format!("[{SEGMENT}]+"), rest))
 }
 
 /// Text that stands for itself, but for `*`: Envoy leaves that to mean what it means in a regular
 /// expression.
 fn literal(text: &str) -> Option<String> {
-    let is_literal = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;:@=".contains(&b);
-    if text.is_empty() || !text.bytes().all(is_literal) {
+    if text.is_empty() {
         return None;
     }
-    let escape = |c: char| {
-        if "$()+.".contains(c) {
-            format!("\\{c}")
-        } else {
-            c.to_string()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if !c.is_ascii_alphanumeric() && !"-._~%!$&'()*+,;:@=".contains(c) {
+            return None;
         }
-    };
-    Some(text.chars().map(escape).collect())
+        if "$()+.".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    Some(out)
 }

@@ -118,6 +118,7 @@ impl<'a> TcpProxy<'a> {
             }];
         }
 
+        // Weights of a `TcpProxy` are relative to their sum.
         let total = self.clusters.iter().map(|cluster| cluster.weight).sum();
         let mut branches = Vec::new();
         for cluster in &self.clusters {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::Request;
+use crate::{Request, message};
 use meshladder_text::json::Raw;
 
 /// What an `HttpConnectionManager` says of headers.
@@ -25,96 +25,124 @@ enum ForwardClientCert {
     Always,
 }
 
+/// What decides of headers beside their names.
+#[derive(Clone, Copy, Debug)]
+struct ConnectionFacts {
+    is_upgrade: bool,
+    is_mtls: bool,
+}
+
+impl ConnectionFacts {
+    fn of(request: &Request) -> Self {
+        let is_mtls = match &request.connection.tls {
+            Some(tls) => tls.peer.is_some(),
+            None => false,
+        };
+        Self {
+            is_upgrade: is_upgrade(request),
+            is_mtls,
+        }
+    }
+}
+
 impl Cleaning {
     pub(super) fn compile(manager: Raw<'_>) -> Self {
-        let flag = |key: &str| manager.get(key).and_then(Raw::bool).unwrap_or_default();
+        let details = message::text(manager, "forward_client_cert_details");
         Self {
-            is_edge: flag("use_remote_address"),
+            is_edge: message::flag(manager, "use_remote_address"),
             may_be_internal: manager.get("internal_address_config").is_some(),
-            preserves_request_id: flag("preserve_external_request_id"),
-            forward_client_cert: match manager.string_at("forward_client_cert_details").as_deref() {
-                Some("FORWARD_ONLY" | "APPEND_FORWARD") => ForwardClientCert::Mtls,
-                Some("ALWAYS_FORWARD_ONLY") => ForwardClientCert::Always,
+            preserves_request_id: message::flag(manager, "preserve_external_request_id"),
+            forward_client_cert: match &*details {
+                "FORWARD_ONLY" | "APPEND_FORWARD" => ForwardClientCert::Mtls,
+                "ALWAYS_FORWARD_ONLY" => ForwardClientCert::Always,
                 _ => ForwardClientCert::Never,
             },
         }
     }
 
-    fn removes(self, name: &str, value: &str, is_upgrade: bool, is_mtls: bool) -> bool {
+    fn removes(self, name: &str, value: &str, connection: ConnectionFacts) -> bool {
         match name {
-            "connection" | "upgrade" => !is_upgrade,
+            "connection" | "upgrade" => !connection.is_upgrade,
             "keep-alive" | "proxy-connection" | "transfer-encoding" => true,
             "te" => !value.is_empty() && !value.split(',').any(|token| token.trim() == "trailers"),
             "x-forwarded-client-cert" => match self.forward_client_cert {
                 ForwardClientCert::Never => true,
-                ForwardClientCert::Mtls => !is_mtls,
+                ForwardClientCert::Mtls => !connection.is_mtls,
                 ForwardClientCert::Always => false,
             },
             // Envoy gives them values of its own.
             "x-request-id" => self.is_edge && !self.preserves_request_id,
             "x-envoy-external-address" => self.is_edge,
-            name if !name.starts_with("x-envoy-") => false,
-            name => {
-                !self.may_be_internal
-                    && (is_internal_only(name) || self.is_edge && is_not_for_edges(name))
-            }
+            _ => self.removes_envoy_header(name),
         }
+    }
+
+    /// Envoy believes its own headers only from requests that are internal.
+    fn removes_envoy_header(self, name: &str) -> bool {
+        if !name.starts_with("x-envoy-") || self.may_be_internal {
+            return false;
+        }
+        is_internal_only(name) || self.is_edge && is_not_for_edges(name)
     }
 }
 
 /// Joins and removes; a request that needs neither is not copied.
 pub(super) fn clean(request: &mut Cow<'_, Request>, cleaning: Cleaning) {
-    let is_upgrade = is_upgrade(request);
-    let is_mtls = request
-        .connection
-        .tls
-        .as_ref()
-        .is_some_and(|tls| tls.peer.is_some());
-    let is_removed = |name: &str, value: &str| cleaning.removes(name, value, is_upgrade, is_mtls);
-    let is_joined = |at: usize, name: &str| {
-        let mut before = request.headers[..at].iter();
-        before.any(|(n, _)| n == name) && is_one_line(name)
-    };
-    let mut all = request.headers.iter().enumerate();
-    if !all.any(|(at, (name, value))| is_removed(name, value) || is_joined(at, name)) {
+    let connection = ConnectionFacts::of(request);
+    if !is_changed(request, cleaning, connection) {
         return;
     }
+
     let mut headers: Vec<(String, String)> = Vec::with_capacity(request.headers.len());
-    for (name, value) in request
-        .headers
-        .iter()
-        .filter(|(name, value)| !is_removed(name, value))
-    {
-        let line = headers
-            .iter_mut()
-            .find(|(n, _)| n == name && is_one_line(n));
-        match line {
-            Some((_, line)) => {
-                // No comma beside an empty value.
-                let comma = if line.is_empty() || value.is_empty() {
-                    ""
-                } else {
-                    ","
-                };
-                line.push_str(comma);
-                line.push_str(value);
-            }
+    for (name, value) in &request.headers {
+        if cleaning.removes(name, value, connection) {
+            continue;
+        }
+        let mut lines = headers.iter_mut();
+        match lines.find(|(other, _)| other == name && is_one_line(other)) {
+            Some((_, line)) => join(line, value),
             None => headers.push((name.clone(), value.clone())),
         }
     }
     request.to_mut().headers = headers;
 }
 
+fn is_changed(request: &Request, cleaning: Cleaning, connection: ConnectionFacts) -> bool {
+    for (at, (name, value)) in request.headers.iter().enumerate() {
+        if cleaning.removes(name, value, connection) {
+            return true;
+        }
+        let mut before = request.headers[..at].iter();
+        if before.any(|(other, _)| other == name) && is_one_line(name) {
+            return true;
+        }
+    }
+    false
+}
+
+fn join(line: &mut String, value: &str) {
+    // No comma beside an empty value.
+    if !line.is_empty() && !value.is_empty() {
+        line.push(',');
+    }
+    line.push_str(value);
+}
+
 /// Whether a request asks for an upgrade: "the Connection header has the token upgrade, and there
 /// is an Upgrade header". HTTP/1 codecs drop `h2c`.
 pub(crate) fn is_upgrade(request: &Request) -> bool {
-    let mut tokens = request
-        .values("connection")
-        .flat_map(|line| line.split(','));
     let upgrade = request.values("upgrade").next().unwrap_or_default();
-    !upgrade.is_empty()
-        && !upgrade.eq_ignore_ascii_case("h2c")
-        && tokens.any(|token| token.trim().eq_ignore_ascii_case("upgrade"))
+    if upgrade.is_empty() || upgrade.eq_ignore_ascii_case("h2c") {
+        return false;
+    }
+    for line in request.values("connection") {
+        for token in line.split(',') {
+            if token.trim().eq_ignore_ascii_case("upgrade") {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// Headers that Envoy keeps in one line: several are joined with commas as they arrive, so that

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 
 /// Whether it has only characters that Envoy lets in; the empty one has.
 pub(super) fn is_valid(authority: &str) -> bool {
-    authority
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || b"!$%&'()*+,-.:;=@[]_~".contains(&b))
+    authority.bytes().all(is_host_byte)
+}
+
+fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!$%&'()*+,-.:;=@[]_~".contains(&byte)
 }
 
 /// "If the host ends in a period, remove it"; also before a port.
@@ -27,15 +29,17 @@ pub(super) fn without_port(authority: &str, port: Option<u16>) -> Option<&str> {
     let colon = port_start(authority)?;
     // What Envoy takes for a number may have a sign.
     let number: u32 = authority[colon + 1..].parse().ok()?;
-    port.is_none_or(|port| number == u32::from(port))
-        .then(|| &authority[..colon])
+    if port.is_some_and(|port| number != u32::from(port)) {
+        return None;
+    }
+    Some(&authority[..colon])
 }
 
 /// Where `:port` starts, if there is one outside of the brackets of an IPv6 address.
 pub(crate) fn port_start(authority: &str) -> Option<usize> {
     let colon = authority.rfind(':')?;
-    authority
-        .rfind(']')
-        .is_none_or(|bracket| bracket < colon)
-        .then_some(colon)
+    match authority.rfind(']') {
+        Some(bracket) if bracket > colon => None,
+        _ => Some(colon),
+    }
 }

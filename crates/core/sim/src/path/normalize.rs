@@ -4,30 +4,38 @@ use std::fmt::Write;
 
 /// `%2F` and `%5C` as the characters they stand for; none when there are none.
 pub(super) fn unescape_slashes(path: &str) -> Option<String> {
-    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    let (path, query) = split_query(path);
     let mut out = String::with_capacity(path.len());
     let mut rest = path;
     while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
         let slash = match rest.get(at + 1..at + 3) {
             Some("2f" | "2F") => '/',
             Some("5c" | "5C") => '\\',
             _ => {
-                out.push_str(&rest[..=at]);
+                out.push('%');
                 rest = &rest[at + 1..];
                 continue;
             }
         };
-        out.push_str(&rest[..at]);
         out.push(slash);
         rest = &rest[at + 3..];
     }
     out.push_str(rest);
-    (out.len() != path.len()).then(|| out + query)
+    if out.len() == path.len() {
+        return None;
+    }
+    Some(out + query)
+}
+
+/// A path and its query, which keeps its question mark.
+fn split_query(path: &str) -> (&str, &str) {
+    path.split_at(path.find('?').unwrap_or(path.len()))
 }
 
 /// Several slashes made one. As in Envoy, a path of slashes only keeps two.
 pub(super) fn merge_slashes(path: &str) -> Option<String> {
-    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    let (path, query) = split_query(path);
     if !path.contains("//") {
         return None;
     }
@@ -35,29 +43,30 @@ pub(super) fn merge_slashes(path: &str) -> Option<String> {
         .split('/')
         .filter(|segment| !segment.is_empty())
         .collect();
-    let (head, tail) = (
-        &path[..usize::from(path.starts_with('/'))],
-        &path[path.len() - usize::from(path.ends_with('/'))..],
-    );
+    let head = if path.starts_with('/') { "/" } else { "" };
+    let tail = if path.ends_with('/') { "/" } else { "" };
     Some(format!("{head}{}{tail}{query}", segments.join("/")))
 }
 
 /// RFC 3986 normalization; none when Envoy refuses the path.
 pub(super) fn normalize(path: &str) -> Option<String> {
-    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
-    canonical(&without_dot_parameters(path)).map(|canonical| canonical + query)
+    let (path, query) = split_query(path);
+    Some(canonical(&without_dot_parameters(path))? + query)
 }
 
 /// `/..;x/` is `/../`: some servers take path parameters off before they resolve dots.
 fn without_dot_parameters(path: &str) -> String {
-    let clean = |segment: &'_ str| match segment.split_once(';') {
-        Some((dots @ ("." | ".."), _)) => dots.len(),
-        _ => segment.len(),
-    };
-    path.split('/')
-        .map(|segment| &segment[..clean(segment)])
-        .collect::<Vec<_>>()
-        .join("/")
+    let mut plain = String::with_capacity(path.len());
+    for (number, segment) in path.split('/').enumerate() {
+        if number > 0 {
+            plain.push('/');
+        }
+        plain.push_str(match segment.split_once(';') {
+            Some((dots @ ("." | ".."), _)) => dots,
+            _ => segment,
+        });
+    }
+    plain
 }
 
 fn canonical(path: &str) -> Option<String> {
@@ -66,15 +75,16 @@ fn canonical(path: &str) -> Option<String> {
     let mut at = 0;
     while at < bytes.len() {
         let rest = &bytes[at..];
-        at += match dots(rest) {
+        match dots(rest) {
+            // Dots count as a segment only right behind a slash.
             Some((count, length)) if out.ends_with('/') => {
                 if count == 2 {
                     back_up(&mut out);
                 }
-                length
+                at += length;
             }
-            _ => step(rest, &mut out)?,
-        };
+            _ => at += step(rest, &mut out)?,
+        }
     }
     Some(out)
 }
@@ -83,8 +93,10 @@ fn canonical(path: &str) -> Option<String> {
 /// them.
 fn dots(rest: &[u8]) -> Option<(usize, usize)> {
     let first = dot(rest)?;
-    let second = dot(&rest[first..]);
-    let (count, length) = second.map_or((1, first), |second| (2, first + second));
+    let (count, length) = match dot(&rest[first..]) {
+        Some(second) => (2, first + second),
+        None => (1, first),
+    };
     match rest.get(length) {
         None => Some((count, length)),
         Some(b'/' | b'\\') => Some((count, length + 1)),
@@ -103,7 +115,10 @@ fn dot(rest: &[u8]) -> Option<usize> {
 
 /// Takes the last segment off; the root stays.
 fn back_up(out: &mut String) {
-    let end = out[..out.len() - 1].rfind('/').map_or(1, |slash| slash + 1);
+    let end = match out[..out.len() - 1].rfind('/') {
+        Some(slash) => slash + 1,
+        None => 1,
+    };
     out.truncate(end);
 }
 
@@ -113,13 +128,7 @@ fn step(rest: &[u8], out: &mut String) -> Option<usize> {
     match rest {
         [b'\\', ..] => out.push('/'),
         [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-            let byte = hexadecimal(*high) * 16 + hexadecimal(*low);
-            match byte {
-                0 => return None,
-                b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-                byte if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
-                _ => out.extend([b'%', *high, *low].map(char::from)),
-            }
+            unescape([*high, *low], out)?;
             return Some(3);
         }
         [
@@ -131,6 +140,21 @@ fn step(rest: &[u8], out: &mut String) -> Option<usize> {
         _ => out.push(char::from(rest[0])),
     }
     Some(1)
+}
+
+/// "For consistency, percent-encoded octets in the ranges of ALPHA, DIGIT, hyphen, period,
+/// underscore, or tilde should not be created by URI producers and, when found in a URI, should be
+/// decoded to their corresponding unreserved characters by URI normalizers" (RFC 3986).
+fn unescape([high, low]: [u8; 2], out: &mut String) -> Option<()> {
+    let byte = hexadecimal(high) * 16 + hexadecimal(low);
+    match byte {
+        // A NUL in a path is never taken.
+        0 => return None,
+        b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+        byte if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
+        _ => out.extend([b'%', high, low].map(char::from)),
+    }
+    Some(())
 }
 
 fn hexadecimal(digit: u8) -> u8 {

@@ -1,6 +1,5 @@
 //! The leaves of a policy's trees: what is looked at, and what it must be.
 
-use std::net::IpAddr;
 use std::ops::Range;
 
 use super::metadata::MetadataMatcher;
@@ -56,17 +55,19 @@ impl RbacCondition {
                 Self::DestinationPort(port..port + 1)
             }
             "destination_port_range" => {
-                let bound = |key| value.get(key).map_or(0, number);
-                Self::DestinationPort(bound("start")..bound("end"))
+                // "start: The start of the range (inclusive)"; "end: The end of the range (exclusive)".
+                let start = value.get("start").map_or(0, number);
+                let end = value.get("end").map_or(0, number);
+                Self::DestinationPort(start..end)
             }
             "requested_server_name" => Self::ServerName(StringMatcher::compile(value)),
-            "uri_template" => match value
-                .at(["typed_config", "path_template"])
-                .and_then(Raw::string)
-            {
-                Some(template) => Self::UriTemplate(UriTemplate::compile(&template)),
-                None => Self::unmodelled(key, value),
-            },
+            "uri_template" => {
+                let template = value.at(["typed_config", "path_template"]);
+                match template.and_then(Raw::string) {
+                    Some(template) => Self::UriTemplate(UriTemplate::compile(&template)),
+                    None => Self::unmodelled(key, value),
+                }
+            }
             _ => Self::of_both(key, value),
         }
     }
@@ -104,34 +105,30 @@ impl RbacCondition {
     }
 
     fn unmodelled(key: &str, value: Raw<'_>) -> Self {
-        let name = value
-            .string_at("name")
-            .map_or_else(|| key.to_owned(), |name| format!("{key} {name}"));
-        Self::Unmodelled(unmodelled(&format!("the RBAC rule {name}")))
+        let what = match value.string_at("name") {
+            Some(name) => format!("the RBAC rule {key} {name}"),
+            None => format!("the RBAC rule {key}"),
+        };
+        Self::Unmodelled(unmodelled(&what))
     }
 
     /// Whether it holds.
     pub(super) fn matches(&self, state: &RequestState<'_>) -> Tri {
-        let connection = &state.request.connection;
+        let (ip, port) = state.request.connection.destination;
         match self {
             Self::Header(matcher) => header(matcher, state),
+            // Without HTTP there is no path.
             Self::UrlPath(_) | Self::UriTemplate(_) if !state.is_http => Tri::No,
-            Self::UrlPath(matcher) => {
-                matcher.matches(without_query_and_fragment(&state.request.path))
-            }
-            Self::UriTemplate(template) => {
-                template.matches(without_query_and_fragment(&state.request.path))
-            }
-            Self::DestinationIp(range) => range.contains(connection.destination.0).into(),
-            Self::DestinationPort(ports) => {
-                ports.contains(&u32::from(connection.destination.1)).into()
-            }
+            Self::UrlPath(matcher) => matcher.matches(path(state)),
+            Self::UriTemplate(template) => template.matches(path(state)),
+            Self::DestinationIp(range) => range.contains(ip).into(),
+            Self::DestinationPort(ports) => ports.contains(&u32::from(port)).into(),
             Self::ServerName(matcher) => matcher.matches(server_name(state)),
             Self::Metadata(matcher) => matcher.matches(state),
             Self::Authenticated(name) => authenticated(name.as_ref(), &state.caller),
-            Self::SourceIp(range) | Self::DirectRemoteIp(range) | Self::RemoteIp(range) => {
-                within(*range, &self.address(state))
-            }
+            Self::SourceIp(range) => within(*range, &source(state)),
+            Self::DirectRemoteIp(range) => within(*range, &state.direct_remote),
+            Self::RemoteIp(range) => within(*range, &state.remote),
             Self::FilterState(key, matcher) => filter_state(key, matcher, state),
             Self::Unmodelled(fact) => Tri::Unknown(fact.clone()),
         }
@@ -139,55 +136,41 @@ impl RbacCondition {
 
     /// What decided, in words.
     pub(super) fn why(&self, state: &RequestState<'_>) -> String {
-        let connection = &state.request.connection;
+        let (ip, port) = state.request.connection.destination;
         let holds = self.matches(state) == Tri::Yes;
-        let in_range = |what: &str, ip: IpAddr, range: &Cidr| {
-            format!("{what} {ip} is {}in {range}", not(holds))
-        };
+        let not = if holds { "" } else { "not " };
         match self {
-            Self::Header(_) | Self::UrlPath(_) | Self::UriTemplate(_) if !state.is_http => {
-                format!("{} is looked at, and this is not HTTP", self.what())
+            Self::Header(matcher) if !state.is_http => {
+                format!("header {} is looked at, and this is not HTTP", matcher.name)
+            }
+            Self::UrlPath(_) | Self::UriTemplate(_) if !state.is_http => {
+                "the path is looked at, and this is not HTTP".to_owned()
             }
             Self::Header(matcher) => matcher.why(&state.request),
-            Self::UrlPath(matcher) => {
+            Self::UrlPath(matcher) => format!("path `{}` {}", path(state), matcher.verb(holds)),
+            Self::UriTemplate(template) => {
+                let fits = if holds { "fits" } else { "does not fit" };
+                format!("path `{}` {fits} `{}`", path(state), template.source())
+            }
+            Self::DestinationIp(range) => format!("destination {ip} is {not}in {range}"),
+            Self::DestinationPort(Range { start, end }) if end - start == 1 => {
+                format!("port {port} is {not}{start}")
+            }
+            Self::DestinationPort(Range { start, end }) => {
+                format!("port {port} is {not}in [{start}, {end})")
+            }
+            Self::ServerName(matcher) => {
                 format!(
-                    "path `{}` {}",
-                    without_query_and_fragment(&state.request.path),
+                    "server name `{}` {}",
+                    server_name(state),
                     matcher.verb(holds)
                 )
             }
-            Self::UriTemplate(template) => {
-                let fits = if holds { "fits" } else { "does not fit" };
-                format!(
-                    "path `{}` {fits} `{}`",
-                    without_query_and_fragment(&state.request.path),
-                    template.source()
-                )
-            }
-            Self::DestinationIp(range) => in_range("destination", connection.destination.0, range),
-            Self::DestinationPort(ports) => {
-                let Range { start, end } = ports;
-                let wanted = if end - start == 1 {
-                    start.to_string()
-                } else {
-                    format!("in [{start}, {end})")
-                };
-                format!(
-                    "port {} is {}{wanted}",
-                    connection.destination.1,
-                    not(holds)
-                )
-            }
-            Self::ServerName(matcher) => format!(
-                "server name `{}` {}",
-                server_name(state),
-                matcher.verb(holds)
-            ),
             Self::Metadata(matcher) => matcher.why(state),
             Self::Authenticated(name) => why_authenticated(name.as_ref(), &state.caller),
-            Self::SourceIp(range) | Self::DirectRemoteIp(range) | Self::RemoteIp(range) => self
-                .address(state)
-                .map_or_else(|fact| fact.to_string(), |ip| in_range("source", ip, range)),
+            Self::SourceIp(range) => why_within(*range, &source(state)),
+            Self::DirectRemoteIp(range) => why_within(*range, &state.direct_remote),
+            Self::RemoteIp(range) => why_within(*range, &state.remote),
             Self::FilterState(key, matcher) => match filter_state_value(key, state) {
                 Some(value) => format!("filter state {key} `{value}` {}", matcher.verb(holds)),
                 None => format!("filter state {key} is absent"),
@@ -195,45 +178,29 @@ impl RbacCondition {
             Self::Unmodelled(fact) => fact.to_string(),
         }
     }
-
-    /// The address of the client that is looked at.
-    fn address(&self, state: &RequestState<'_>) -> RemoteAddress {
-        match self {
-            Self::SourceIp(_) => state
-                .request
-                .connection
-                .source
-                .map(|(ip, _)| ip)
-                .ok_or_else(|| "the source address".into()),
-            Self::RemoteIp(_) => state.remote.clone(),
-            _ => state.direct_remote.clone(),
-        }
-    }
-
-    fn what(&self) -> String {
-        match self {
-            Self::Header(matcher) => format!("header {}", matcher.name),
-            _ => "the path".to_owned(),
-        }
-    }
 }
 
-fn not(holds: bool) -> &'static str {
-    if holds { "" } else { "not " }
+fn path<'s>(state: &'s RequestState<'_>) -> &'s str {
+    without_query_and_fragment(&state.request.path)
+}
+
+fn source(state: &RequestState<'_>) -> RemoteAddress {
+    match state.request.connection.source {
+        Some((ip, _)) => Ok(ip),
+        None => Err("the source address".into()),
+    }
 }
 
 fn cidr(value: Raw<'_>, condition: fn(Cidr) -> RbacCondition) -> RbacCondition {
-    Cidr::read(value).map_or_else(
-        || RbacCondition::Unmodelled("an address range that is none".into()),
-        condition,
-    )
+    match Cidr::read(value) {
+        Some(range) => condition(range),
+        None => RbacCondition::Unmodelled("an address range that is none".into()),
+    }
 }
 
 fn number(value: Raw<'_>) -> u32 {
-    value
-        .number()
-        .and_then(|n| u32::try_from(n).ok())
-        .unwrap_or_default()
+    let number = value.number().unwrap_or_default();
+    u32::try_from(number).unwrap_or_default()
 }
 
 /// Without HTTP there is an empty header map: every header is missing, the pseudo headers too.
@@ -241,19 +208,18 @@ fn header(matcher: &HeaderMatcher, state: &RequestState<'_>) -> Tri {
     if state.is_http {
         return matcher.matches(&state.request);
     }
+    // No header has an empty name.
     let mut nameless = matcher.clone();
     nameless.name = "".into();
     nameless.matches(&state.request)
 }
 
 fn server_name<'s>(state: &'s RequestState<'_>) -> &'s str {
-    state
-        .request
-        .connection
-        .tls
-        .as_ref()
-        .and_then(|tls| tls.sni.as_deref())
-        .unwrap_or_default()
+    // "The request server from the client's connection request. This is typically TLS SNI."
+    match &state.request.connection.tls {
+        Some(tls) => tls.sni.as_deref().unwrap_or_default(),
+        None => "",
+    }
 }
 
 fn within(range: Cidr, address: &RemoteAddress) -> Tri {
@@ -263,23 +229,27 @@ fn within(range: Cidr, address: &RemoteAddress) -> Tri {
     }
 }
 
+fn why_within(range: Cidr, address: &RemoteAddress) -> String {
+    match address {
+        Ok(ip) if range.contains(*ip) => format!("source {ip} is in {range}"),
+        Ok(ip) => format!("source {ip} is not in {range}"),
+        Err(fact) => fact.to_string(),
+    }
+}
+
 const IDENTITY: &str = "the caller's identity";
 
-/// "name is tried on all URI SANs, then DNS SANs, then subject": the last is empty in certificates
-/// of a mesh.
+/// "name is tried on all URI SANs, then DNS SANs, then subject".
 fn authenticated(name: Option<&StringMatcher>, caller: &Peer) -> Tri {
-    match (caller, name) {
-        (Peer::Plain, _) => Tri::No,
-        (Peer::Unknown, _) => Tri::unknown(IDENTITY),
-        (Peer::Tls(_), None) => Tri::Yes,
-        (Peer::Tls(peers), Some(name)) => Tri::any(
-            peers
-                .iter()
-                .map(String::as_str)
-                .chain([""])
-                .map(|peer| name.matches(peer)),
-        ),
-    }
+    let peers = match caller {
+        Peer::Plain => return Tri::No,
+        Peer::Unknown => return Tri::unknown(IDENTITY),
+        Peer::Tls(peers) => peers,
+    };
+    let Some(name) = name else { return Tri::Yes };
+    // The subject is empty in certificates of a mesh.
+    let names = peers.iter().map(String::as_str).chain([""]);
+    Tri::any(names.map(|peer| name.matches(peer)))
 }
 
 fn why_authenticated(name: Option<&StringMatcher>, caller: &Peer) -> String {
@@ -301,6 +271,7 @@ fn why_authenticated(name: Option<&StringMatcher>, caller: &Peer) -> String {
 fn filter_state(key: &str, matcher: &StringMatcher, state: &RequestState<'_>) -> Tri {
     match filter_state_value(key, state) {
         Some(value) => matcher.matches(value),
+        // Filters that are not modelled may have set any other object.
         None if key != PEER_PRINCIPAL => Tri::unknown(format!("the filter state {key}")),
         None if state.caller == Peer::Unknown => Tri::unknown(IDENTITY),
         None => Tri::No,
@@ -308,14 +279,14 @@ fn filter_state(key: &str, matcher: &StringMatcher, state: &RequestState<'_>) ->
 }
 
 fn filter_state_value<'s>(key: &str, state: &'s RequestState<'_>) -> Option<&'s str> {
-    let set = state
-        .filter_state
-        .iter()
-        .rev()
-        .find(|(k, _)| k == key)
-        .map(|(_, value)| &**value);
-    set.or_else(|| match &state.caller {
+    // The last one that was set counts.
+    for (set, value) in state.filter_state.iter().rev() {
+        if set == key {
+            return Some(value);
+        }
+    }
+    match &state.caller {
         Peer::Tls(peers) if key == PEER_PRINCIPAL => peers.first().map(String::as_str),
         _ => None,
-    })
+    }
 }

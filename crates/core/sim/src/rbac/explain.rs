@@ -8,28 +8,44 @@ pub(super) fn of_alternatives(rules: &[RbacRule], state: &RequestState<'_>) -> V
     if RbacRule::any(rules, state) == Tri::Yes {
         return Vec::new();
     }
-    if rules
-        .iter()
-        .all(|rule| matches!(rule, RbacRule::Condition(_)))
-    {
-        let whys = rules
-            .iter()
-            .flat_map(|rule| failures(rule, state))
-            .collect();
-        return joined(whys).into_iter().collect();
+    // Alternatives of one kind, as a list of ports, are told in one sentence.
+    let is_condition = |rule: &RbacRule| matches!(rule, RbacRule::Condition(_));
+    if rules.iter().all(is_condition) {
+        return joined(failures_of(rules, state)).into_iter().collect();
     }
-    rules
-        .iter()
-        .map(|rule| failures(rule, state))
-        .min_by_key(Vec::len)
-        .unwrap_or_default()
+
+    // The alternative that lacks the least is what the user most likely meant.
+    let mut fewest: Option<Vec<String>> = None;
+    for rule in rules {
+        let failures = failures(rule, state);
+        if fewest
+            .as_ref()
+            .is_none_or(|fewest| failures.len() < fewest.len())
+        {
+            fewest = Some(failures);
+        }
+    }
+    fewest.unwrap_or_default()
+}
+
+fn failures_of(rules: &[RbacRule], state: &RequestState<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    for rule in rules {
+        all.extend(failures(rule, state));
+    }
+    all
 }
 
 fn failures(rule: &RbacRule, state: &RequestState<'_>) -> Vec<String> {
     match rule {
         RbacRule::And(rules) => {
-            let failing = rules.iter().filter(|rule| rule.matches(state) != Tri::Yes);
-            failing.flat_map(|rule| failures(rule, state)).collect()
+            let mut all = Vec::new();
+            for rule in rules {
+                if rule.matches(state) != Tri::Yes {
+                    all.extend(failures(rule, state));
+                }
+            }
+            all
         }
         RbacRule::Or(rules) => of_alternatives(rules, state),
         RbacRule::Not(rule) => vec![format!("{}, which is excluded", successes(rule, state))],
@@ -41,17 +57,16 @@ fn failures(rule: &RbacRule, state: &RequestState<'_>) -> Vec<String> {
 /// Why a rule holds.
 fn successes(rule: &RbacRule, state: &RequestState<'_>) -> String {
     match rule {
-        RbacRule::And(rules) => rules
-            .iter()
-            .map(|rule| successes(rule, state))
-            .collect::<Vec<_>>()
-            .join(" and "),
+        RbacRule::And(rules) => {
+            let all: Vec<_> = rules.iter().map(|rule| successes(rule, state)).collect();
+            all.join(" and ")
+        }
         RbacRule::Or(rules) => {
-            let holds = rules
-                .iter()
-                .find(|rule| rule.matches(state) == Tri::Yes)
-                .or(rules.first());
-            holds.map_or_else(String::new, |rule| successes(rule, state))
+            let holds = rules.iter().find(|rule| rule.matches(state) == Tri::Yes);
+            match holds.or(rules.first()) {
+                Some(rule) => successes(rule, state),
+                None => String::new(),
+            }
         }
         RbacRule::Not(rule) => failures(rule, state).join(" and "),
         RbacRule::Any => "everything matches".to_owned(),
@@ -66,11 +81,11 @@ const SHOWN: usize = 4;
 fn joined(mut sentences: Vec<String>) -> Option<String> {
     sentences.dedup();
     let (first, rest) = sentences.split_first()?;
-    let common = rest
-        .iter()
-        .map(|sentence| common_words(first, sentence))
-        .min()
-        .unwrap_or_default();
+    let mut common = first.len();
+    for sentence in rest {
+        common = common.min(common_words(first, sentence));
+    }
+
     let mut text = first.clone();
     for sentence in rest.iter().take(SHOWN - 1) {
         text.push_str(", ");
@@ -78,9 +93,7 @@ fn joined(mut sentences: Vec<String>) -> Option<String> {
     }
     if rest.len() >= SHOWN {
         let more = rest.len() + 1 - SHOWN;
-        text.push_str(" and ");
-        text.push_str(&more.to_string());
-        text.push_str(" more");
+        text.push_str(&format!(" and {more} more"));
     }
     Some(text)
 }
@@ -88,8 +101,9 @@ fn joined(mut sentences: Vec<String>) -> Option<String> {
 /// How many bytes of whole words two sentences have in common at their start.
 fn common_words(a: &str, b: &str) -> usize {
     let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
-    a.as_bytes()[..same]
-        .iter()
-        .rposition(|byte| *byte == b' ')
-        .map_or(0, |space| space + 1)
+    let mut words = a.as_bytes()[..same].iter();
+    match words.rposition(|byte| *byte == b' ') {
+        Some(space) => space + 1,
+        None => 0,
+    }
 }

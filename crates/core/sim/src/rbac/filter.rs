@@ -2,7 +2,7 @@
 
 use super::{Rbac, RbacAction, RbacDecision, details};
 use crate::state::MetadataEntry;
-use crate::{DecisionRecord, RequestState, Tri};
+use crate::{DecisionRecord, RequestState, Tri, message};
 use meshladder_text::json::Raw;
 use meshladder_text::tree::{Node, Span, Value};
 
@@ -73,23 +73,12 @@ impl RbacPerRoute {
 impl RbacFilter {
     /// Compiles the `RBAC` of either filter.
     pub fn compile(raw: Raw<'_>) -> Self {
-        let rules = |rules, matcher| {
-            raw.get(matcher)
-                .map(Rbac::matcher)
-                .or_else(|| raw.get(rules).map(Rbac::compile))
-        };
         Self {
             at: raw.offset(),
-            rules: rules("rules", "matcher"),
-            rules_stat_prefix: raw
-                .string_at("rules_stat_prefix")
-                .unwrap_or_default()
-                .into(),
-            shadow_rules: rules("shadow_rules", "shadow_matcher"),
-            shadow_rules_stat_prefix: raw
-                .string_at("shadow_rules_stat_prefix")
-                .unwrap_or_default()
-                .into(),
+            rules: rules(raw, "rules", "matcher"),
+            rules_stat_prefix: message::text(raw, "rules_stat_prefix").into(),
+            shadow_rules: rules(raw, "shadow_rules", "shadow_matcher"),
+            shadow_rules_stat_prefix: message::text(raw, "shadow_rules_stat_prefix").into(),
         }
     }
 
@@ -115,31 +104,35 @@ impl RbacFilter {
         state: &mut RequestState<'_>,
         record: &mut DecisionRecord,
     ) -> RbacOutcome {
-        let shadow = self.shadow_rules.as_ref().map(|rules| {
+        // "Shadow rules are not enforced by the filter (i.e., returning a 403) but will emit stats and
+        // logs". They come first, so that the enforced ones could read what they wrote.
+        let mut shadow = None;
+        if let Some(rules) = &self.shadow_rules {
             let decision = rules.evaluate(state, &mut DecisionRecord::dropping());
             note(state, &self.shadow_rules_stat_prefix, "shadow", &decision);
-            decision
-        });
-        let enforced = self.rules.as_ref().map(|rules| {
+            shadow = Some(decision);
+        }
+
+        let mut enforced = None;
+        if let Some(rules) = &self.rules {
             let decision = rules.evaluate(state, record);
             note(state, &self.rules_stat_prefix, "enforced", &decision);
             if rules.action == RbacAction::Log {
                 hint(state, &decision);
             }
-            decision
-        });
+            enforced = Some(decision);
+        }
         RbacOutcome { enforced, shadow }
     }
 }
 
 /// Keys `<prefix>shadow_engine_result` (`allowed` or `denied`) and
-/// `<prefix>shadow_effective_policy_id`, the latter only when a policy matched; the same for what
-/// is enforced.
+/// `<prefix>shadow_effective_policy_id`, the latter only when a policy matched; and likewise for
+/// what is enforced.
 fn note(state: &mut RequestState<'_>, prefix: &str, engine: &str, decision: &RbacDecision) {
-    let namespace = if state.is_http {
-        "envoy.filters.http.rbac"
-    } else {
-        "envoy.filters.network.rbac"
+    let namespace = match state.is_http {
+        true => "envoy.filters.http.rbac",
+        false => "envoy.filters.network.rbac",
     };
     let (result, policy) = match decision {
         RbacDecision::Allowed { policy } => (text("allowed"), policy.as_deref().map(text)),
@@ -152,35 +145,27 @@ fn note(state: &mut RequestState<'_>, prefix: &str, engine: &str, decision: &Rba
             ..
         } => (text("denied"), Some(MetadataEntry::Unknown(fact.clone()))),
         RbacDecision::Undecided { fact } => {
-            let unknown = || MetadataEntry::Unknown(fact.clone());
-            (unknown(), Some(unknown()))
+            let unknown = MetadataEntry::Unknown(fact.clone());
+            (unknown.clone(), Some(unknown))
         }
     };
-    state.metadata.set(
-        namespace,
-        &format!("{prefix}{engine}_engine_result"),
-        result,
-    );
+
+    let key = format!("{prefix}{engine}_engine_result");
+    state.metadata.set(namespace, &key, result);
     if let Some(policy) = policy {
-        state.metadata.set(
-            namespace,
-            &format!("{prefix}{engine}_effective_policy_id"),
-            policy,
-        );
+        let key = format!("{prefix}{engine}_effective_policy_id");
+        state.metadata.set(namespace, &key, policy);
     }
 }
 
+/// "The policies set the `access_log_hint` dynamic metadata key based on if requests match."
 fn hint(state: &mut RequestState<'_>, decision: &RbacDecision) {
     let matched = matches!(decision, RbacDecision::Allowed { policy: Some(_) });
-    let hint = Node {
+    let hint = MetadataEntry::Value(Node {
         value: Value::Bool(matched),
         span: Span::default(),
-    };
-    state.metadata.set(
-        "envoy.common",
-        "access_log_hint",
-        MetadataEntry::Value(hint),
-    );
+    });
+    state.metadata.set("envoy.common", "access_log_hint", hint);
 }
 
 fn text(text: &str) -> MetadataEntry {
@@ -188,4 +173,12 @@ fn text(text: &str) -> MetadataEntry {
         value: Value::String(text.into()),
         span: Span::default(),
     })
+}
+
+/// A matcher tree takes the place of rules.
+fn rules(filter: Raw<'_>, rules: &str, matcher: &str) -> Option<Rbac> {
+    if let Some(matcher) = filter.get(matcher) {
+        return Some(Rbac::matcher(matcher));
+    }
+    filter.get(rules).map(Rbac::compile)
 }

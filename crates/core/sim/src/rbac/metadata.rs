@@ -1,6 +1,7 @@
 //! `type.matcher.v3.MetadataMatcher` and `ValueMatcher`.
 
 use crate::matcher::{StringMatcher, unmodelled};
+use crate::message;
 use crate::state::MetadataLookup;
 use crate::{RequestState, Tri};
 use meshladder_text::json::Raw;
@@ -55,40 +56,41 @@ impl MetadataMatcher {
 
     /// Compiles a `MetadataMatcher`.
     pub fn compile(raw: Raw<'_>) -> Self {
-        let path = raw
-            .list("path")
-            .map(|segment| segment.string_at("key").unwrap_or_default().into())
-            .collect();
+        let mut path = Vec::new();
+        for segment in raw.list("path") {
+            path.push(message::text(segment, "key").into());
+        }
         Self {
-            namespace: raw.string_at("filter").unwrap_or_default().into(),
+            namespace: message::text(raw, "filter").into(),
             path,
-            value: raw.get("value").map_or_else(
-                || ValueMatcher::Unmodelled(unmodelled("a value")),
-                ValueMatcher::compile,
-            ),
-            invert: raw.get("invert").and_then(Raw::bool).unwrap_or_default(),
+            value: match raw.get("value") {
+                Some(value) => ValueMatcher::compile(value),
+                None => ValueMatcher::Unmodelled(unmodelled("a value")),
+            },
+            invert: message::flag(raw, "invert"),
             of_route: false,
         }
     }
 
     /// Compiles a `SourcedMetadata`.
     pub(super) fn sourced(raw: Raw<'_>) -> Self {
-        let of_route = raw.string_at("metadata_source").as_deref() == Some("ROUTE");
         let matcher = raw.get("metadata_matcher").unwrap_or(raw);
         Self {
-            of_route,
+            of_route: message::text(raw, "metadata_source") == "ROUTE",
             ..Self::compile(matcher)
         }
     }
 
     /// Whether what is in the metadata matches.
     pub fn matches(&self, state: &RequestState<'_>) -> Tri {
+        // What a route says of itself is known; what filters wrote may not be.
         let matched = match (self.of_route, state.route) {
             (false, _) => self.matches_request(state),
             (true, Some(route)) => self.matches_route(route),
             // "Return false if there's no route since we can't match its metadata": also inverted.
             (true, None) => return Tri::No,
         };
+        // "If true, the match result will be inverted."
         if self.invert {
             matched.negate()
         } else {
@@ -114,38 +116,47 @@ impl MetadataMatcher {
     }
 
     fn matches_route(&self, route: Raw<'_>) -> Tri {
-        let start = route
-            .at(["metadata", "filter_metadata"])
-            .and_then(|metadata| metadata.get(&self.namespace));
-        let found = start.and_then(|raw| self.path.iter().try_fold(raw, |raw, key| raw.get(key)));
-        let node = found.and_then(|raw| Node::from_json(raw).ok());
-        self.value.matches(node.as_ref().map(|node| &node.value))
+        let Some(node) = self.in_route(route) else {
+            return self.value.matches(None);
+        };
+        self.value.matches(Some(&node.value))
+    }
+
+    fn in_route(&self, route: Raw<'_>) -> Option<Node> {
+        let metadata = route.at(["metadata", "filter_metadata"])?;
+        let mut raw = metadata.get(&self.namespace)?;
+        for key in &self.path {
+            raw = raw.get(key)?;
+        }
+        Node::from_json(raw).ok()
     }
 
     /// What decided, in words: ``the claim groups `a` is not `admin` ``.
     pub(crate) fn why(&self, state: &RequestState<'_>) -> String {
-        let path = self.path.iter().map(|key| &**key).collect::<Vec<_>>();
-        let name = match path.as_slice() {
-            ["payload", claim @ ..] if self.namespace.ends_with("jwt_authn") => {
-                format!("claim {}", claim.join("."))
-            }
-            _ => format!("metadata {} {}", self.namespace, path.join(".")),
-        };
+        let name = self.name();
         let matched = self.matches(state) == Tri::Yes;
         let wanted = self.value.verb(matched != self.invert);
-        match (
-            self.of_route,
-            state.metadata.find(&self.namespace, &self.path),
-        ) {
-            (false, MetadataLookup::Absent) => format!("{name} is absent"),
-            (false, MetadataLookup::Unknown(fact)) => fact.to_owned(),
-            (false, MetadataLookup::Claim(values)) => {
-                format!("{name} `{}` {wanted}", values.join(", "))
+        if self.of_route {
+            return format!("{name} {wanted}");
+        }
+        match state.metadata.find(&self.namespace, &self.path) {
+            MetadataLookup::Absent => format!("{name} is absent"),
+            MetadataLookup::Unknown(fact) => fact.to_owned(),
+            MetadataLookup::Claim(values) => format!("{name} `{}` {wanted}", values.join(", ")),
+            MetadataLookup::Value(value) => format!("{name} `{}` {wanted}", text_of(value)),
+            MetadataLookup::Object => format!("{name} {wanted}"),
+        }
+    }
+
+    /// What is looked at. The JWT filter keeps a token's claims below `payload`.
+    fn name(&self) -> String {
+        match self.path.split_first() {
+            Some((payload, claim))
+                if **payload == *"payload" && self.namespace.ends_with("jwt_authn") =>
+            {
+                format!("claim {}", claim.join("."))
             }
-            (false, MetadataLookup::Value(value)) => {
-                format!("{name} `{}` {wanted}", text_of(value))
-            }
-            _ => format!("{name} {wanted}"),
+            _ => format!("metadata {} {}", self.namespace, self.path.join(".")),
         }
     }
 }
@@ -172,26 +183,39 @@ impl ValueMatcher {
 
     /// Whether a value matches; `None` when there is none.
     fn matches(&self, value: Option<&Value>) -> Tri {
-        match (self, value) {
-            (Self::Or(matchers), _) => {
-                Tri::any(matchers.iter().map(|matcher| matcher.matches(value)))
+        match self {
+            Self::Or(matchers) => {
+                return Tri::any(matchers.iter().map(|matcher| matcher.matches(value)));
             }
-            (Self::Unmodelled(fact), _) => Tri::Unknown(fact.clone()),
-            (Self::Present(present), value) => (*present && value.is_some()).into(),
+            Self::Unmodelled(fact) => return Tri::Unknown(fact.clone()),
+            Self::Present(present) => return (*present && value.is_some()).into(),
+            _ => {}
+        }
+        // All others only match a value of their own type.
+        match (self, value) {
             (Self::Null, Some(Value::Null)) => Tri::Yes,
             (Self::String(matcher), Some(Value::String(text))) => matcher.matches(text),
             (Self::Bool(wanted), Some(Value::Bool(flag))) => (wanted == flag).into(),
-            (Self::Number(wanted), Some(Value::Number(number))) => {
-                number.parse::<f64>().is_ok_and(|n| same(n, *wanted)).into()
+            (Self::Number(_) | Self::Between(..), Some(Value::Number(number))) => {
+                self.matches_number(number).into()
             }
-            (Self::Between(start, end), Some(Value::Number(number))) => number
-                .parse::<f64>()
-                .is_ok_and(|n| (*start..*end).contains(&n))
-                .into(),
+            // "one_of: If specified, at least one of the values in the list must match the value
+            // specified."
             (Self::OneOf(matcher), Some(Value::Array(items))) => {
                 Tri::any(items.iter().map(|item| matcher.matches(Some(&item.value))))
             }
             _ => Tri::No,
+        }
+    }
+
+    fn matches_number(&self, number: &str) -> bool {
+        let Ok(number) = number.parse::<f64>() else {
+            return false;
+        };
+        match self {
+            Self::Number(wanted) => same(number, *wanted),
+            Self::Between(start, end) => (*start..*end).contains(&number),
+            _ => false,
         }
     }
 
@@ -216,11 +240,10 @@ impl ValueMatcher {
         match self {
             Self::String(matcher) => matcher.verb(holds),
             Self::OneOf(matcher) => format!("has{not} one that {}", matcher.verb(true)),
-            Self::Or(matchers) => matchers
-                .iter()
-                .map(|m| m.verb(holds))
-                .collect::<Vec<_>>()
-                .join(", "),
+            Self::Or(matchers) => {
+                let verbs: Vec<_> = matchers.iter().map(|matcher| matcher.verb(holds)).collect();
+                verbs.join(", ")
+            }
             Self::Null => format!("is{not} null"),
             Self::Number(number) => format!("is{not} {number}"),
             Self::Between(start, end) => format!("is{not} in [{start}, {end})"),
@@ -237,15 +260,20 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 fn double(raw: Raw<'_>) -> ValueMatcher {
-    let number = |raw: Raw<'_>| raw.text().trim_matches('"').parse().unwrap_or_default();
-    match (raw.get("exact"), raw.get("range")) {
-        (Some(exact), _) => ValueMatcher::Number(number(exact)),
-        (None, Some(range)) => {
-            let bound = |key| range.get(key).map_or(0.0, number);
-            ValueMatcher::Between(bound("start"), bound("end"))
-        }
-        (None, None) => ValueMatcher::Unmodelled(unmodelled("an empty double matcher")),
+    if let Some(exact) = raw.get("exact") {
+        return ValueMatcher::Number(number(exact));
     }
+    let Some(range) = raw.get("range") else {
+        return ValueMatcher::Unmodelled(unmodelled("an empty double matcher"));
+    };
+    let start = range.get("start").map_or(0.0, number);
+    let end = range.get("end").map_or(0.0, number);
+    ValueMatcher::Between(start, end)
+}
+
+/// A double, which may be in quotes.
+fn number(raw: Raw<'_>) -> f64 {
+    raw.text().trim_matches('"').parse().unwrap_or_default()
 }
 
 fn text_of(value: &Value) -> String {
@@ -253,11 +281,10 @@ fn text_of(value: &Value) -> String {
         Value::String(text) | Value::Number(text) => text.to_string(),
         Value::Bool(flag) => flag.to_string(),
         Value::Null => "null".to_owned(),
-        Value::Array(items) => items
-            .iter()
-            .map(|item| text_of(&item.value))
-            .collect::<Vec<_>>()
-            .join(", "),
+        Value::Array(items) => {
+            let texts: Vec<_> = items.iter().map(|item| text_of(&item.value)).collect();
+            texts.join(", ")
+        }
         Value::Object(_) => "{…}".to_owned(),
     }
 }

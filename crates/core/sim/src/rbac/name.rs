@@ -24,12 +24,14 @@ impl<'n> PolicyName<'n> {
             None => (text, false),
         };
         let (provider, rest) = match text.strip_prefix("istio-ext-authz-") {
-            // A provider may have any name, so the last `ns[` is the one that counts.
-            Some(rest) => rest
-                .rfind("ns[")
-                .map(|at| (Some(rest[..at].trim_end_matches('-')), &rest[at..]))?,
+            Some(custom) => {
+                // A provider may have any name, so the last `ns[` is the one that counts.
+                let (provider, rest) = custom.split_at(custom.rfind("ns[")?);
+                (Some(provider.trim_end_matches('-')), rest)
+            }
             None => (None, text),
         };
+
         let (namespace, rest) = rest.strip_prefix("ns[")?.split_once("]-policy[")?;
         let (name, rule) = rest.split_once("]-rule[")?;
         let rule = rule.strip_suffix(']')?.parse().ok()?;

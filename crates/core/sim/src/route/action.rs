@@ -127,6 +127,7 @@ impl<'a> RouteEffect<'a> {
                     location,
                 ))
             }
+            // A proxy that gets such a route has no cluster for it.
             Self::NonForwarding => Ok(RouteTarget::Clusters(vec![RouteBranch::to("")])),
             Self::Unmodelled(fact) => Err(fact.clone()),
         }

@@ -98,7 +98,7 @@ impl RouteMatch {
             }
             "cookies" => self.cookies = items.map(CookieMatcher::compile).collect(),
             "grpc" => self.grpc = true,
-            "runtime_fraction" => self.fraction = Some(fraction(value, runtime)),
+            "runtime_fraction" => self.fraction = Some(runtime.fractional_percent(value)),
             "dynamic_metadata" => {
                 self.dynamic_metadata = items.map(MetadataMatcher::compile).collect();
             }
@@ -142,6 +142,8 @@ impl RouteMatch {
 
     fn matches_path(&self, context: &MatchContext<'_>) -> Tri {
         match &self.path {
+            // "If this is used as the matcher, the matcher will only match CONNECT or CONNECT-UDP
+            // requests."
             Some(PathMatch::Connect) => (context.request().method == "CONNECT").into(),
             // Only `connect_matcher` takes requests without a path.
             _ if context.request().path.is_empty() => Tri::No,
@@ -259,6 +261,8 @@ impl MatchCondition<'_> {
 
 fn matches_grpc(request: &Request) -> Tri {
     match request.values("content-type").next() {
+        // "The router will check that the content-type header has application/grpc or one of the
+        // various application/grpc+ values."
         None => Tri::unknown("the header content-type"),
         Some(_) => is_grpc(request).into(),
     }
@@ -275,6 +279,7 @@ impl TlsContextMatch {
     fn matches(self, state: &RequestState<'_>) -> Tri {
         let is_presented = match state.caller {
             Peer::Unknown => return Tri::unknown("whether the client presents a certificate"),
+            // Without TLS there is nothing to present.
             Peer::Plain => false,
             Peer::Tls(_) => presents_certificate(&state.request),
         };
@@ -314,16 +319,4 @@ fn without_parameters(path: &str) -> Cow<'_, str> {
         plain.push_str(segment.split(';').next().unwrap_or_default());
     }
     Cow::Owned(plain)
-}
-
-/// `RuntimeFractionalPercent`
-fn fraction(raw: Raw<'_>, runtime: &Runtime<'_>) -> Fraction {
-    let default = match raw.get("default_value") {
-        Some(value) => Fraction::compile(value),
-        None => Fraction {
-            numerator: 0,
-            denominator: 100,
-        },
-    };
-    runtime.fraction(&message::text(raw, "runtime_key"), default)
 }

@@ -51,6 +51,8 @@ impl Redirect {
         let text = value.string().unwrap_or_default();
         let flag = value.bool() == Some(true);
         match key {
+            // "The scheme portion of the URL will be swapped with this value", and likewise host,
+            // port and path.
             "https_redirect" if flag => self.scheme = "https".into(),
             "scheme_redirect" => self.scheme = text.into(),
             "host_redirect" => self.host = text.into(),
@@ -80,6 +82,7 @@ impl Redirect {
         let path = self.path_of(&rewritten);
         let path = self.without_query(&path);
 
+        // A path that a rewrite left without its slash gets one.
         let slash = if path.starts_with('/') { "" } else { "/" };
         Ok(format!("{scheme}://{host}{}{slash}{path}", self.port))
     }
@@ -120,6 +123,7 @@ impl Redirect {
             .values("x-forwarded-proto")
             .next()
             .unwrap_or_default();
+        // Envoy drops the port that belongs to the scheme it leaves.
         let is_default = matches!(
             (protocol, &host[colon..]),
             ("https", ":443") | ("http", ":80")

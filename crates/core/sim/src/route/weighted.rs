@@ -62,6 +62,7 @@ impl<'a> WeightedClusters<'a> {
         dice: Dice,
         request: &Request,
     ) -> Result<Vec<RouteBranch<'t, 'a>>, Box<str>> {
+        // Envoy draws one number for all that chance decides in a request.
         let dice = dice.by(self.total);
         let (from, to) = match self.stated(request) {
             Some(number) => (number % self.total.max(1), number % self.total.max(1) + 1),
@@ -123,6 +124,7 @@ impl<'a> WeightedCluster<'a> {
     }
 
     fn cluster(&self, request: &Request) -> Result<Cow<'_, str>, Box<str>> {
+        // Either the entry names its cluster, or a header of the request does.
         if self.cluster_header.is_empty() {
             return Ok(Cow::Borrowed(&self.name));
         }

@@ -36,7 +36,7 @@ impl Said {
         }
     }
 
-    /// The same for one of several ways.
+    /// What we say for one of several ways.
     pub(crate) fn by_branch(branch: &FilterBranch) -> Self {
         let flags = |flags: &[&str]| {
             if flags.is_empty() {

@@ -272,7 +272,7 @@ fn proxy_protocol() -> Value {
         "@type": "type.googleapis.com/envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol"}}])
 }
 
-/// The same policies for any TCP: whether what was sent comes back tells whether the connection was
+/// Policies for any TCP: whether what was sent comes back tells whether the connection was
 /// let through.
 #[test]
 fn policies_for_tcp_agree_with_envoy() {

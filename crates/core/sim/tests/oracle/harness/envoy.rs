@@ -28,7 +28,7 @@ impl Envoy {
         Self::start_with(config, &["-l", "error"])
     }
 
-    /// The same with these arguments.
+    /// Starts it with further arguments.
     pub(crate) fn start_with(config: &Value, args: &[&str]) -> Self {
         let folder = folder();
         fs::create_dir_all(&folder).expect("the test's folder can be made");

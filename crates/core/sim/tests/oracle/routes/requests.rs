@@ -35,7 +35,7 @@ impl Sent {
         (text + "\r\n").into_bytes()
     }
 
-    /// The same for the evaluator.
+    /// The request for the evaluator.
     pub(super) fn request(&self, port: u16) -> Request {
         let is_connect = self.method == "CONNECT";
         Request {
