@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use meshladder_capture::Kind;
-use meshladder_mesh::injection::{Ca, Template};
+use meshladder_mesh::injection::Ca;
 use meshladder_mesh::network_policy::{Passage, XDS};
+use meshladder_mesh::views::PodTemplate;
 use meshladder_mesh::{Mesh, Object};
 
 use crate::expect::root;
@@ -32,7 +33,7 @@ fn the_pods_of_a_healthy_mesh_have_the_proxies_they_should_and_reach_istiod() {
         );
     }
     for pod in mesh.objects.of_kind(Kind::Pod) {
-        let injection = injectors.injection(Template::of(pod).expect("a pod"));
+        let injection = injectors.injection(PodTemplate::of(pod).expect("a pod"));
         let expected = if has_proxy(&mesh, pod) { "yes" } else { "no" };
         assert_eq!(
             injection.expected.word(),

@@ -224,12 +224,17 @@ impl Kind {
     pub fn parse(word: &str) -> Option<Self> {
         let word = word.to_ascii_lowercase();
         let (word, group) = word.split_once('.').unwrap_or((&word, ""));
+        // `kubectl` takes a version before the group: `deployments.v1.apps`.
+        let is_version = |text: &str| text.starts_with('v') && !text.contains('.');
+        let group = match group.split_once('.') {
+            Some((version, group)) if is_version(version) => group,
+            _ => group,
+        };
         let means = |kind: &Self| {
             let is_called = kind.singular().eq_ignore_ascii_case(word)
                 || kind.plural() == word
                 || kind.short_names().contains(&word);
-            // `kubectl` takes a version before the group: `deployments.v1.apps`.
-            is_called && (group.is_empty() || group.ends_with(kind.group()))
+            is_called && (group.is_empty() || group == kind.group())
         };
         Self::ALL.iter().copied().rev().find(means)
     }

@@ -1,7 +1,7 @@
 //! One screen about one thing: what the objects, istiod and the proxies say of a pod, a Service, a
 //! VirtualService or a Gateway, and what is wrong with it.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Subject};
 use crate::fleet::Fleet;
 use crate::report::Report;
 use meshladder_capture::snapshot::Snapshot;
@@ -23,12 +23,12 @@ pub struct Description {
     /// The thing.
     pub object: ObjectRef,
     /// In the order people ask.
-    pub sections: Vec<Section>,
+    pub sections: Vec<DescriptionSection>,
 }
 
 /// One question about the thing.
 #[derive(Clone, Debug, Default)]
-pub struct Section {
+pub struct DescriptionSection {
     /// The question, in a word or two.
     pub title: &'static str,
     /// The answers.
@@ -43,12 +43,12 @@ pub struct Fact {
     /// What there is to say, without a full stop.
     pub says: String,
     /// The object that says so.
-    pub by: Option<ObjectRef>,
+    pub by: Option<Subject>,
 }
 
 /// What is looked at.
 #[derive(Clone, Copy)]
-pub(crate) struct Facts<'s> {
+pub(crate) struct DescribeFacts<'s> {
     pub(crate) snapshot: &'s Snapshot,
     pub(crate) mesh: &'s Mesh,
     pub(crate) fleet: &'s Fleet,
@@ -63,7 +63,7 @@ pub fn describe(
     report: &Report,
 ) -> Option<Description> {
     let fleet = Fleet::of_istiods(snapshot);
-    let facts = Facts {
+    let facts = DescribeFacts {
         snapshot,
         mesh,
         fleet: &fleet,
@@ -88,8 +88,8 @@ pub fn describe(
     })
 }
 
-fn findings(report: &Report, object: &ObjectRef) -> Section {
-    let mut section = Section::new("What is wrong");
+fn findings(report: &Report, object: &ObjectRef) -> DescriptionSection {
+    let mut section = DescriptionSection::new("What is wrong");
     let bears = |finding: &&Finding| {
         finding.is_loud() || finding.subject == *object || finding.hits.contains(object)
     };
@@ -105,7 +105,11 @@ fn findings(report: &Report, object: &ObjectRef) -> Section {
             ", follows from another"
         };
         let about = format!("{} {}{follows}", finding.code, finding.severity.word());
-        section.add(about, &finding.message, Some(&finding.subject));
+        section.facts.push(Fact {
+            about,
+            says: finding.message.clone(),
+            by: Some(finding.subject.clone()),
+        });
     }
     if section.facts.is_empty() {
         section.add(
@@ -120,7 +124,7 @@ fn findings(report: &Report, object: &ObjectRef) -> Section {
     section
 }
 
-impl Section {
+impl DescriptionSection {
     fn new(title: &'static str) -> Self {
         Self {
             title,
@@ -132,7 +136,7 @@ impl Section {
         self.facts.push(Fact {
             about: about.into(),
             says: says.into(),
-            by: by.cloned(),
+            by: by.cloned().map(Subject::from),
         });
     }
 

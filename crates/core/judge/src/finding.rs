@@ -5,10 +5,14 @@ use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 mod fix;
+mod missing_fact;
 mod rung;
+mod subject;
 
-pub use fix::{Change, Fix, FixKind, Op, Patch, Risk};
+pub use fix::{Change, Fix, FixKind, Op, Patch, Risk, Trial};
+pub use missing_fact::MissingFact;
 pub use rung::Rung;
+pub use subject::Subject;
 
 /// One claim. It cannot be made without evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +29,8 @@ pub struct Finding {
     pub severity: Severity,
     /// How sure.
     pub confidence: Confidence,
-    /// The object to change.
-    pub subject: ObjectRef,
+    /// The object to change, or what else it is about.
+    pub subject: Subject,
     /// One sentence with real names, without a full stop.
     pub message: String,
     /// What proves it; the first piece is the main one.
@@ -42,7 +46,7 @@ pub struct Finding {
     /// Ids of the findings that explain this one; filled by the ladder.
     pub caused_by: Vec<String>,
     /// Facts that were missing, without which the object to change cannot be told from others.
-    pub unsettled: Vec<String>,
+    pub unsettled: Vec<MissingFact>,
     /// Whether the objects ask for it as they are: then it is not that a proxy lacks the last of
     /// them.
     pub is_asked_for: bool,
@@ -191,13 +195,13 @@ impl Evidence {
 impl Finding {
     /// Code, subject and place: wording may improve without a change of identity.
     pub fn id(&self) -> String {
-        let ObjectRef {
-            kind,
-            namespace,
-            name,
-        } = &self.subject;
+        let (kind, namespace, name) = (
+            self.subject.kind(),
+            self.subject.namespace(),
+            self.subject.name(),
+        );
         let subject = if name.is_empty() {
-            kind.to_string()
+            kind.to_owned()
         } else {
             format!("{kind}/{namespace}/{name}")
         };
@@ -253,7 +257,7 @@ impl Finding {
     }
 
     /// Without this fact it is not known whether the subject is at fault, or something else.
-    pub fn lacks(&mut self, fact: impl Into<String>) -> &mut Self {
+    pub fn lacks(&mut self, fact: impl Into<MissingFact>) -> &mut Self {
         self.unsettled.push(fact.into());
         self
     }

@@ -1,16 +1,16 @@
 //! The rules: one folder a family, an `.rs` and an `.md` a rule. The `.md` is the rule's page, and
 //! its examples are run.
+//!
+//! `registry.rs` lists the families and finds a rule, `retired.rs` has the codes that were given up,
+//! `codes.rs` those of other tools; `shared/` is what several families use. All else is a family.
 
-use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, MissingFact, Rung, Severity, Subject};
 use crate::fleet::{Fleet, Proxy};
 use meshladder_capture::snapshot::{Coverage, Inputs, Need, Snapshot};
+use meshladder_mesh::Mesh;
 use meshladder_mesh::schema::{Faults, SchemaFault};
-use meshladder_mesh::{Mesh, ObjectRef};
 
-mod accepted;
-mod analyzed;
 mod annotation;
-mod authority;
 mod authorization;
 mod case;
 mod cluster;
@@ -22,9 +22,7 @@ mod endpoints;
 mod enrolment;
 mod envoy_filter;
 mod gateway_api;
-mod held;
 mod identity;
-mod missed;
 mod policy;
 mod reach;
 mod registry;
@@ -32,14 +30,15 @@ pub mod retired;
 mod routing;
 mod schema;
 mod service;
+mod shared;
 mod sidecar;
 mod sync;
 mod telemetry;
 mod upstream;
 mod virtual_service;
-mod witness;
 mod workload;
-mod workloads;
+
+use shared::{absence, accounts, analyzed, authority, peer_modes, selector_misses, workloads};
 
 pub use case::{Case, Symptom};
 pub use codes::{CODES, Code, Why};
@@ -135,12 +134,12 @@ impl<'s> Facts<'s> {
         self.faults.of(self.mesh)
     }
 
-    /// What cannot be read of a kind or a part of the bundle, in words; none when it can.
-    pub fn unread(&self, need: impl Into<Need>) -> Option<String> {
+    /// What cannot be read of a kind or a part of the bundle; none when it can.
+    pub fn unread(&self, need: impl Into<Need>) -> Option<MissingFact> {
         let need = need.into();
         match self.snapshot.coverage(&need) {
             Coverage::Complete | Coverage::Partial(_) => None,
-            coverage => Some(coverage.lack(&need)),
+            coverage => Some(MissingFact::Unread(need, coverage)),
         }
     }
 }
@@ -155,7 +154,7 @@ pub struct Sink {
     /// What was found.
     pub findings: Vec<Finding>,
     /// Facts that were missing and could change the answer.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<MissingFact>,
 }
 
 impl<'a> Lens<'a> {
@@ -261,14 +260,14 @@ impl Sink {
     }
 
     /// A fact is missing that could change the answer.
-    pub fn unknown(&mut self, fact: impl Into<String>) {
+    pub fn unknown(&mut self, fact: impl Into<MissingFact>) {
         self.unknown.push(fact.into());
     }
 
-    /// A finding: the object to change, one sentence, and what proves it.
+    /// A finding: the object to change or what else it is about, one sentence, and what proves it.
     pub fn find(
         &mut self,
-        subject: ObjectRef,
+        subject: impl Into<Subject>,
         message: impl Into<String>,
         proof: Evidence,
     ) -> &mut Finding {
@@ -279,7 +278,7 @@ impl Sink {
             severity: self.severity,
             ist: self.rule.ist(),
             confidence: Confidence::Proven,
-            subject,
+            subject: subject.into(),
             message: message.into(),
             evidence: vec![proof],
             fixes: Vec::new(),

@@ -4,24 +4,25 @@ use super::export::Export;
 use super::host::{covers, specificity};
 use super::policies::{age, selector};
 use super::scope::Scope;
-use super::services::number;
 use super::{Domain, Mesh, Object};
 use crate::selector::has_labels;
+use crate::views::DestinationRule;
+use crate::views::destination_rule::TrafficPolicy;
 use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// Rules of one host and namespace, merged as istiod merges them.
 #[derive(Clone, Debug)]
-pub struct DestinationRule<'m> {
+pub struct HostRules<'m> {
     /// The rules, the oldest first: what it says goes before what the others say.
     pub rules: Vec<&'m Object>,
     /// Where they were found.
-    pub found_in: FoundIn,
+    pub found_in: RuleNamespace,
 }
 
 /// Where a rule was found; istiod looks in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FoundIn {
+pub enum RuleNamespace {
     /// In the client's namespace.
     Client,
     /// In the service's namespace.
@@ -48,7 +49,7 @@ impl Mesh {
     /// The rule for a client's calls to a host: of the client's namespace, else of the service's,
     /// else of the root namespace. A wildcard in the client's namespace goes before a full name in
     /// the service's.
-    pub fn destination_rule(&self, client: Scope<'_>, host: &str) -> Option<DestinationRule<'_>> {
+    pub fn destination_rule(&self, client: Scope<'_>, host: &str) -> Option<HostRules<'_>> {
         let covering = self.destination_rules_of(host);
         if covering.is_empty() {
             return None;
@@ -59,9 +60,9 @@ impl Mesh {
             .map(|object| object.id.namespace.as_str());
         let root = &*self.config.root_namespace;
         let places = [
-            (FoundIn::Client, Some(client.namespace)),
-            (FoundIn::Service, service),
-            (FoundIn::Root, Some(root)),
+            (RuleNamespace::Client, Some(client.namespace)),
+            (RuleNamespace::Service, service),
+            (RuleNamespace::Root, Some(root)),
         ];
         places.into_iter().find_map(|(found_in, namespace)| {
             let near = covering
@@ -78,7 +79,7 @@ impl Mesh {
                 .into_iter()
                 .filter(|rule| self.is_exported_to(rule, client.namespace))
                 .collect();
-            Some(DestinationRule {
+            Some(HostRules {
                 rules: self.merge(seen, client)?,
                 found_in,
             })
@@ -97,12 +98,12 @@ impl Mesh {
 
     /// A client's own namespace gives all it exports to itself, but the root namespace only what is
     /// private: the rest of it comes last. The other places give what is not private.
-    fn is_looked_at(&self, rule: &Object, found_in: FoundIn, client: Scope<'_>) -> bool {
+    fn is_looked_at(&self, rule: &Object, found_in: RuleNamespace, client: Scope<'_>) -> bool {
         let is_private = self.export(rule) == Export::OwnNamespace;
         match found_in {
-            FoundIn::Client if client.namespace == &*self.config.root_namespace => is_private,
-            FoundIn::Client => self.is_exported_to(rule, client.namespace),
-            FoundIn::Service | FoundIn::Root => !is_private,
+            RuleNamespace::Client if client.namespace == &*self.config.root_namespace => is_private,
+            RuleNamespace::Client => self.is_exported_to(rule, client.namespace),
+            RuleNamespace::Service | RuleNamespace::Root => !is_private,
         }
     }
 
@@ -139,17 +140,17 @@ impl Mesh {
     }
 }
 
-impl<'m> DestinationRule<'m> {
+impl<'m> HostRules<'m> {
     /// The subsets; of several with one name the oldest rule's counts.
     pub fn subsets(&self) -> Vec<(&'m Object, &'m Node)> {
         let mut found: Vec<(&Object, &Node)> = Vec::new();
         for rule in &self.rules {
-            for subset in rule.spec_list("subsets") {
-                if found
+            for subset in DestinationRule::of(rule).subsets() {
+                let is_new = found
                     .iter()
-                    .all(|(_, known)| known.str_at("name") != subset.str_at("name"))
-                {
-                    found.push((rule, subset));
+                    .all(|(_, known)| known.str_at("name") != subset.node.str_at("name"));
+                if is_new {
+                    found.push((rule, subset.node));
                 }
             }
         }
@@ -165,9 +166,10 @@ impl<'m> DestinationRule<'m> {
 
     /// The traffic policy of the whole host: of the oldest rule that has one.
     pub fn traffic_policy(&self) -> Option<(&'m Object, &'m Node)> {
-        self.rules
-            .iter()
-            .find_map(|rule| Some((*rule, rule.spec_at(["trafficPolicy"])?)))
+        self.rules.iter().find_map(|rule| {
+            let policy = DestinationRule::of(rule).traffic_policy()?;
+            Some((*rule, policy.node))
+        })
     }
 
     /// What holds for `tls`, `loadBalancer`, `connectionPool` or `outlierDetection` on a port, in a
@@ -195,20 +197,16 @@ impl<'m> DestinationRule<'m> {
 }
 
 fn port_level(policy: &Node, port: u16) -> Option<&Node> {
-    let settings = policy.get("portLevelSettings")?.items();
-    settings
-        .iter()
-        .find(|setting| setting.at(["port", "number"]).and_then(number) == Some(port))
+    let mut settings = TrafficPolicy::of(policy).port_level();
+    let of_port = settings.find(|setting| setting.port().is_some_and(|own| *own == port));
+    of_port.map(|setting| setting.node)
 }
 
 /// Those whose host is the most specific that covers this one.
 fn most_specific<'m>(mut rules: Vec<&'m Object>, host: &str, domain: &Domain) -> Vec<&'m Object> {
     let full = |rule: &Object| {
-        let host = rule
-            .spec_at(["host"])
-            .and_then(Node::str)
-            .unwrap_or_default();
-        domain.fqdn(host, &rule.id.namespace).into_owned()
+        let rule = DestinationRule::of(rule);
+        domain.fqdn(rule.host(), rule.namespace()).into_owned()
     };
     let best = rules
         .iter()

@@ -1,29 +1,12 @@
 //! Istio's `Gateway`: the pods it configures, its servers, and the VirtualServices bound to it.
 
-use super::host::{covers, overlaps, specificity};
+use super::host::specificity;
 use super::policies::age;
-use super::services::{Protocol, number};
-use super::{Domain, Mesh, Object};
-use crate::selector::has_labels;
+use super::{Mesh, Object};
+use crate::views::{Gateway, Pod, VirtualService};
 use meshladder_capture::Kind;
-use meshladder_text::tree::Node;
 
-/// One server of a Gateway.
-#[derive(Clone, Copy, Debug)]
-pub struct Server<'m> {
-    /// The Gateway.
-    pub gateway: &'m Object,
-    /// The server, as written.
-    pub node: &'m Node,
-    /// Its port's number.
-    pub port: u16,
-    /// Its port's protocol.
-    pub protocol: Protocol,
-    /// `tls.mode`, such as `SIMPLE`.
-    pub tls_mode: Option<&'m str>,
-    /// `tls.credentialName`
-    pub credential_name: Option<&'m str>,
-}
+pub use crate::views::gateway::Server;
 
 impl Mesh {
     /// The Gateway of that name.
@@ -33,16 +16,11 @@ impl Mesh {
 
     /// The pods that a Gateway configures, in whatever namespace.
     pub fn gateway_pods<'m>(&'m self, gateway: &'m Object) -> Vec<&'m Object> {
-        match gateway
-            .spec_at(["selector"])
-            .filter(|selector| !selector.members().is_empty())
-        {
+        match Gateway::of(gateway).selector() {
             Some(selector) => self.pods_with(None, selector).collect(),
-            None => self
-                .objects
-                .of_kind(Kind::Pod)
-                .iter()
-                .filter(|pod| super::scope::is_router(pod))
+            None => Pod::all(&self.objects)
+                .filter(|pod| pod.is_router())
+                .map(|pod| pod.object)
                 .collect(),
         }
     }
@@ -53,7 +31,7 @@ impl Mesh {
             .objects
             .of_kind(Kind::Gateway)
             .iter()
-            .filter(|gateway| configures(gateway, pod))
+            .filter(|gateway| Gateway::of(gateway).configures(pod))
             .collect();
         found.sort_by_key(|gateway| age(&gateway.node));
         found
@@ -64,9 +42,9 @@ impl Mesh {
     pub fn naming(&self, gateway: &Object) -> Vec<&Object> {
         let id = (gateway.id.namespace.as_str(), gateway.id.name.as_str());
         let names = |service: &&Object| {
-            service
-                .spec_strings("gateways")
-                .any(|name| gateway_name(name, &service.id.namespace) == id)
+            VirtualService::of(service)
+                .gateways()
+                .any(|gateway| (gateway.namespace, gateway.name) == id)
         };
         let mut found: Vec<_> = self
             .objects
@@ -108,55 +86,9 @@ impl Mesh {
     }
 }
 
-impl<'m> Server<'m> {
-    /// Its hosts, each with the namespaces it takes VirtualServices from: a name, `.` or `*`.
-    pub fn hosts(&self) -> impl Iterator<Item = (&'m str, &'m str)> + use<'m> {
-        let hosts = self
-            .node
-            .get("hosts")
-            .map_or(&[][..], Node::items)
-            .iter()
-            .filter_map(Node::str);
-        hosts.map(|host| host.split_once('/').unwrap_or(("*", host)))
-    }
-
-    /// Whether it takes this host of a VirtualService.
-    pub fn takes(&self, service: &Object, host: &Node, domain: &Domain) -> bool {
-        let host = domain.fqdn(host.str().unwrap_or_default(), &service.id.namespace);
-        self.hosts().any(|(from, pattern)| {
-            let is_from = match from {
-                "*" => true,
-                "." => service.id.namespace == self.gateway.id.namespace,
-                name => service.id.namespace == name,
-            };
-            is_from && overlaps(pattern, &host)
-        })
-    }
-
-    /// The most specific of its hosts that covers a request's.
-    fn host_for(&self, host: &str) -> Option<&'m str> {
-        let patterns = self
-            .hosts()
-            .map(|(_, pattern)| pattern)
-            .filter(|pattern| covers(pattern, host));
-        patterns.min_by_key(|pattern| specificity(pattern))
-    }
-}
-
 /// The servers of a Gateway.
 pub fn servers(gateway: &Object) -> impl Iterator<Item = Server<'_>> {
-    gateway.spec_list("servers").iter().filter_map(move |node| {
-        let port = node.get("port")?;
-        let tls = |key: &str| node.at(["tls", key]).and_then(Node::str);
-        Some(Server {
-            gateway,
-            node,
-            port: number(port.get("number")?)?,
-            protocol: Protocol::of_name(port.str_at("protocol").unwrap_or_default()),
-            tls_mode: tls("mode"),
-            credential_name: tls("credentialName"),
-        })
-    })
+    Gateway::of(gateway).servers()
 }
 
 /// Namespace and name that a VirtualService's `gateways` entry means: `ns/name`, `./name`, `name`,
@@ -170,20 +102,10 @@ pub fn gateway_name<'g>(entry: &'g str, namespace: &'g str) -> (&'g str, &'g str
     }
 }
 
-/// A Gateway without a selector configures every gateway's proxy.
-fn configures(gateway: &Object, pod: &Object) -> bool {
-    let selector = gateway
-        .spec_at(["selector"])
-        .filter(|selector| !selector.members().is_empty());
-    selector.map_or_else(
-        || super::scope::is_router(pod),
-        |selector| has_labels(selector, pod.labels()),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::services::Protocol;
     use crate::tests::mesh_of;
 
     const OBJECTS: &str = "kind: Pod

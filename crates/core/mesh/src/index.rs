@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use super::host::HostIndex;
 use super::labels::LabelIndex;
-use super::{Domain, Object, Objects, ips};
-use crate::pod::Pod;
+use super::{Domain, Object, Objects};
+use crate::views::{EndpointSlice, Pod};
 use meshladder_capture::Kind;
 use meshladder_text::text::Text;
 use meshladder_text::tree::Node;
@@ -63,18 +63,16 @@ impl Index {
                 &pairs[..pairs.len().min(1)]
             })),
         };
-        let pods = objects
-            .of_kind(Kind::Pod)
-            .iter()
-            .filter_map(|stored| Pod::of(stored.object()));
-        for (position, pod) in pods.enumerate().filter(|(_, pod)| pod.phase() == "Running") {
-            for ip in ips(pod.0.node) {
+        let pods = Pod::all(objects).enumerate();
+        for (position, pod) in pods.filter(|(_, pod)| pod.is_running()) {
+            for ip in pod.ips() {
                 index.running_at.entry(ip).or_insert(position);
             }
         }
-        for (position, slice) in objects.of_kind(Kind::EndpointSlice).iter().enumerate() {
-            if let Some(service) = slice.label("kubernetes.io/service-name") {
-                let in_namespace = index.slices.entry(slice.id.namespace.clone()).or_default();
+        for (position, slice) in EndpointSlice::all(objects).enumerate() {
+            if let Some(service) = slice.service_name() {
+                let namespace = slice.id().namespace.clone();
+                let in_namespace = index.slices.entry(namespace).or_default();
                 in_namespace
                     .entry(service.to_owned())
                     .or_default()

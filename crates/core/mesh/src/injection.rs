@@ -14,12 +14,11 @@ use meshladder_text::tri::Tri;
 mod explain;
 mod policy;
 mod served;
-mod template;
 mod webhook;
 
+use crate::views::PodTemplate;
 use policy::Policy;
-pub use served::{Ca, Served};
-pub use template::Template;
+pub use served::{Ca, WebhookBackend};
 pub use webhook::{Candidate, Injector, Stage};
 
 /// The label that turns injection on or off for a namespace.
@@ -112,7 +111,7 @@ impl Mesh {
 
 impl<'m> Injectors<'m> {
     /// Whether a pod made from this template gets a proxy.
-    pub fn injection(&self, template: Template<'m>) -> Injection<'m> {
+    pub fn injection(&self, template: PodTemplate<'m>) -> Injection<'m> {
         let candidates: Vec<_> = self
             .webhooks
             .iter()
@@ -143,7 +142,7 @@ impl<'m> Injectors<'m> {
     }
 
     /// What istiod answers once the API server asks it.
-    fn asked(&self, template: Template<'m>, injector: Injector<'m>) -> (Tri, Decision<'m>) {
+    fn asked(&self, template: PodTemplate<'m>, injector: Injector<'m>) -> (Tri, Decision<'m>) {
         let by_pod = policy::choice(template).filter(|(wants, _)| *wants);
         if let Some((_, decision)) = by_pod {
             return (Tri::Yes, decision);
@@ -191,7 +190,7 @@ impl<'m> Injectors<'m> {
     }
 
     /// Whether anything answers a webhook's calls.
-    pub fn served(&self, injector: Injector<'m>) -> Served<'m> {
+    pub fn served(&self, injector: Injector<'m>) -> WebhookBackend<'m> {
         served::of(self.mesh, injector)
     }
 }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::pod::Pod;
 use meshladder_capture::Kind;
-use meshladder_capture::object::{self, ObjectView};
+use meshladder_capture::object;
 use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_text::name::Name;
 use meshladder_text::tree::{Node, Value};
@@ -29,7 +28,6 @@ mod namespaces;
 pub mod network_policy;
 pub mod objects;
 pub mod peer_authentication;
-pub mod pod;
 pub mod policies;
 pub mod probe;
 pub mod references;
@@ -39,14 +37,17 @@ pub mod selector;
 pub mod services;
 pub mod target;
 pub mod traffic;
+pub mod views;
 
 pub use change::{Change, Op, Patch};
 pub use config::{MeshConfig, MeshNetworks};
 pub use domain::Domain;
-pub use files::Beside;
+pub use files::MeshOverrides;
 use index::Index;
 pub use lazy::Lazy;
 pub use objects::{Object, ObjectRef, Objects};
+pub use views::pod::ips;
+use views::{Pod, Service, ServiceEntry};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -312,8 +313,7 @@ fn pods(objects: &Objects) -> Vec<PodFacts> {
     objects
         .of_kind(Kind::Pod)
         .iter()
-        .filter_map(|stored| Pod::of(stored.object()))
-        .map(pod)
+        .map(|object| pod(Pod::of(object)))
         .collect()
 }
 
@@ -321,7 +321,7 @@ fn services(objects: &Objects) -> Vec<ServiceFacts> {
     objects
         .of_kind(Kind::Service)
         .iter()
-        .map(|stored| service(stored.object()))
+        .map(|object| service(Service::of(object)))
         .collect()
 }
 
@@ -329,47 +329,25 @@ fn service_entries(objects: &Objects) -> Arc<[ServiceEntryFacts]> {
     objects
         .of_kind(Kind::ServiceEntry)
         .iter()
-        .map(|stored| service_entry(stored.object()))
+        .map(|object| service_entry(ServiceEntry::of(object)))
         .collect()
 }
 
 fn pod(pod: Pod<'_>) -> PodFacts {
-    let object = pod.0;
-    let at = |path: [&str; 2]| object.node.at(path);
     PodFacts {
-        namespace: object.namespace().to_owned(),
-        name: object.name().to_owned(),
-        ips: ips(object.node),
-        labels: strings(pod.labels()),
-        service_account: at(["spec", "serviceAccountName"])
-            .and_then(Node::str)
-            .unwrap_or("default")
-            .to_owned(),
+        namespace: pod.namespace().to_owned(),
+        name: pod.name().to_owned(),
+        ips: pod.ips(),
+        labels: strings(pod.object.labels()),
+        service_account: pod.service_account().to_owned(),
         has_proxy: pod.has_proxy(),
-        owner: owner(object),
-        running: pod.phase() == "Running",
+        owner: owner(pod.object),
+        running: pod.is_running(),
     }
 }
 
-/// All addresses of a pod, the main one first.
-pub fn ips(pod: &Node) -> Vec<IpAddr> {
-    let main = pod.at(["status", "podIP"]).and_then(Node::str);
-    let all = pod
-        .at(["status", "podIPs"])
-        .map_or(&[][..], Node::items)
-        .iter()
-        .filter_map(|ip| ip.str_at("ip"));
-    let mut ips: Vec<IpAddr> = main
-        .into_iter()
-        .chain(all)
-        .filter_map(|ip| ip.parse().ok())
-        .collect();
-    ips.dedup();
-    ips
-}
-
 /// The Deployment behind a ReplicaSet is told by the hash that ends the ReplicaSet's name.
-fn owner(object: ObjectView<'_>) -> String {
+fn owner(object: &Object) -> String {
     let owners = object
         .node
         .at(["metadata", "ownerReferences"])
@@ -393,14 +371,12 @@ fn owner(object: ObjectView<'_>) -> String {
     }
 }
 
-fn service(object: ObjectView<'_>) -> ServiceFacts {
-    let at = |key| object.node.at(["spec", key]);
-    let ips = at("clusterIPs")
-        .map_or(&[][..], Node::items)
-        .iter()
-        .filter_map(Node::str);
-    let mut cluster_ips: Vec<IpAddr> = at("clusterIP")
-        .and_then(Node::str)
+fn service(service: Service<'_>) -> ServiceFacts {
+    let at = |key| service.object.spec_at([key]);
+    let ips = service.object.spec_strings("clusterIPs");
+    let mut cluster_ips: Vec<IpAddr> = service
+        .cluster_ip()
+        .map(|ip| ip.value)
         .into_iter()
         .chain(ips)
         .filter_map(|ip| ip.parse().ok())
@@ -408,14 +384,15 @@ fn service(object: ObjectView<'_>) -> ServiceFacts {
     cluster_ips.dedup();
     let text = |key| at(key).and_then(Node::str).unwrap_or_default().to_owned();
     ServiceFacts {
-        namespace: object.namespace().to_owned(),
-        name: object.name().to_owned(),
+        namespace: service.namespace().to_owned(),
+        name: service.name().to_owned(),
         cluster_ips,
         kind: text("type"),
         external_name: text("externalName"),
         selector: strings(at("selector")),
-        ports: at("ports")
-            .map_or(&[][..], Node::items)
+        ports: service
+            .object
+            .spec_list("ports")
             .iter()
             .filter_map(port)
             .collect(),
@@ -439,37 +416,12 @@ fn scalar(node: &Node) -> Option<String> {
     }
 }
 
-fn service_entry(object: ObjectView<'_>) -> ServiceEntryFacts {
-    let own = object
-        .node
-        .at(["spec", "addresses"])
-        .map_or(&[][..], Node::items)
-        .iter()
-        .filter_map(Node::str);
-    let allocated = object
-        .node
-        .at(["status", "addresses"])
-        .map_or(&[][..], Node::items)
-        .iter();
-    let mut addresses: Vec<IpAddr> = own.filter_map(|address| address.parse().ok()).collect();
-    if addresses.is_empty() {
-        addresses = allocated
-            .filter_map(|a| a.str_at("value")?.parse().ok())
-            .collect();
-    }
-    let hosts = object
-        .node
-        .at(["spec", "hosts"])
-        .map_or(&[][..], Node::items);
+fn service_entry(entry: ServiceEntry<'_>) -> ServiceEntryFacts {
     ServiceEntryFacts {
-        namespace: object.namespace().to_owned(),
-        name: object.name().to_owned(),
-        hosts: hosts
-            .iter()
-            .filter_map(Node::str)
-            .map(str::to_owned)
-            .collect(),
-        addresses,
+        namespace: entry.namespace().to_owned(),
+        name: entry.name().to_owned(),
+        hosts: entry.hosts().map(|host| host.to_string()).collect(),
+        addresses: entry.ips(),
     }
 }
 

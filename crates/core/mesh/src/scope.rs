@@ -4,6 +4,8 @@ use super::config::is_registry_only;
 use super::host::overlaps;
 use super::policies::{Workload, age, selector, selects};
 use super::{Mesh, Object};
+use crate::views::sidecar::Egress;
+use crate::views::{Pod, Sidecar};
 use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
@@ -78,10 +80,8 @@ impl Mesh {
     pub fn is_registry_only<'m>(&self, scope: Scope<'m>) -> (bool, Option<(&'m Object, &'m Node)>) {
         let own = scope.sidecar.and_then(|sidecar| {
             let only = is_registry_only(sidecar.spec()?)?;
-            Some((
-                only,
-                Some((sidecar, sidecar.spec_at(["outboundTrafficPolicy", "mode"])?)),
-            ))
+            let mode = Sidecar::of(sidecar).outbound_mode()?;
+            Some((only, Some((sidecar, mode.node))))
         });
         own.unwrap_or((self.config.is_registry_only, None))
     }
@@ -105,16 +105,11 @@ impl<'m> Scope<'m> {
                 by: None,
             };
         };
-        let hosts = egress
-            .items()
-            .iter()
-            .filter_map(|listener| listener.get("hosts"))
-            .flat_map(Node::items);
-        let mut entries = hosts.filter(|entry| self.entry_takes(entry, namespace, host));
-        let taken = entries.next();
+        let mut entries = Sidecar::of(sidecar).egress().flat_map(Egress::hosts);
+        let taken = entries.find(|entry| self.entry_takes(entry.node, namespace, host));
         Import {
             holds: taken.is_some(),
-            by: Some((sidecar, taken.unwrap_or(egress))),
+            by: Some((sidecar, taken.map_or(egress, |entry| entry.node))),
         }
     }
 
@@ -135,18 +130,7 @@ impl<'m> Scope<'m> {
 
 /// Whether a pod is a gateway: its proxy runs as `router`.
 pub fn is_router(pod: &Object) -> bool {
-    let containers = ["containers", "initContainers"]
-        .into_iter()
-        .flat_map(|list| pod.spec_list(list));
-    let mut proxies =
-        containers.filter(|container| container.str_at("name") == Some("istio-proxy"));
-    proxies.any(|proxy| {
-        proxy
-            .get("args")
-            .map_or(&[][..], Node::items)
-            .iter()
-            .any(|arg| arg.str() == Some("router"))
-    })
+    Pod::of(pod).is_router()
 }
 
 #[cfg(test)]

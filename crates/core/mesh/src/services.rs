@@ -4,29 +4,14 @@ use super::host::{self, covers};
 use super::policies::age;
 use super::scope::Scope;
 use super::{Mesh, Object, ObjectRef};
+use crate::views::{EndpointSlice, Pod, Service};
 use meshladder_capture::Kind;
 use meshladder_text::tree::{Node, Value};
 
 mod protocol;
 
+pub use crate::views::service::ServicePort;
 pub use protocol::Protocol;
-
-/// One port of a Service.
-#[derive(Clone, Copy, Debug)]
-pub struct ServicePort<'m> {
-    /// The port, as written.
-    pub node: &'m Node,
-    /// Its number.
-    pub number: u16,
-    /// Its name; empty without one.
-    pub name: &'m str,
-    /// `appProtocol`
-    pub app_protocol: Option<&'m str>,
-    /// `targetPort`: a number or a name; none when it is the port's own number.
-    pub target_port: Option<&'m Node>,
-    /// What Istio takes the traffic for.
-    pub protocol: Protocol,
-}
 
 /// One endpoint of a Service, from an EndpointSlice.
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +31,7 @@ pub struct Endpoint<'m> {
 impl Mesh {
     /// The Service of that name.
     pub fn service(&self, namespace: &str, name: &str) -> Option<&Object> {
-        // Other groups have a kind `Service` too.
-        self.objects
-            .named(Kind::Service, namespace, name)
-            .find(|service| service.group.is_empty())
+        self.objects.get(Kind::Service, namespace, name)
     }
 
     /// The Service with this full name.
@@ -61,9 +43,7 @@ impl Mesh {
     /// The pods a Service selects, ready or not, in whatever phase. One without a selector selects
     /// nothing.
     pub fn selected_pods<'m>(&'m self, service: &'m Object) -> Vec<&'m Object> {
-        let selector = service
-            .spec_at(["selector"])
-            .filter(|selector| !selector.members().is_empty());
+        let selector = Service::of(service).selector();
         let pods = selector.map(|selector| self.pods_with(Some(&service.id.namespace), selector));
         pods.into_iter().flatten().collect()
     }
@@ -89,26 +69,15 @@ impl Mesh {
     pub fn endpoints(&self, service: &Object) -> Vec<Endpoint<'_>> {
         let mut found = Vec::new();
         for slice in self.endpoint_slices(service) {
-            for node in slice.node.get("endpoints").map_or(&[][..], Node::items) {
-                let addresses = node
-                    .get("addresses")
-                    .map_or(&[][..], Node::items)
-                    .iter()
-                    .filter_map(Node::str);
-                // "A nil value should be interpreted as "true"."
-                let ready = node.at(["conditions", "ready"]);
-                let is_ready = ready.is_none_or(|ready| ready.value != Value::Bool(false));
-                let target = node
-                    .get("targetRef")
-                    .filter(|target| target.str_at("kind") == Some("Pod"));
-                let pod = target.and_then(|target| target.str_at("name"));
-                let pod =
-                    pod.and_then(|name| self.objects.get(Kind::Pod, &slice.id.namespace, name));
-                found.extend(addresses.map(|address| Endpoint {
+            for endpoint in EndpointSlice::of(slice).endpoints() {
+                let pod = endpoint
+                    .pod_name()
+                    .and_then(|name| self.objects.get(Kind::Pod, &slice.id.namespace, name));
+                found.extend(endpoint.addresses().map(|address| Endpoint {
                     slice,
-                    node,
-                    address,
-                    is_ready,
+                    node: endpoint.node,
+                    address: address.value,
+                    is_ready: endpoint.is_ready(),
                     pod,
                 }));
             }
@@ -183,41 +152,13 @@ impl Mesh {
 
 /// The ports of a Service.
 pub fn ports(service: &Object) -> impl Iterator<Item = ServicePort<'_>> {
-    service.spec_list("ports").iter().filter_map(|node| {
-        let number = number(node.get("port")?)?;
-        let name = node.str_at("name").unwrap_or_default();
-        let app_protocol = node.str_at("appProtocol");
-        let transport = node.str_at("protocol").unwrap_or("TCP");
-        let protocol = Protocol::of_port(number, name, app_protocol, transport);
-        Some(ServicePort {
-            node,
-            number,
-            name,
-            app_protocol,
-            target_port: node.get("targetPort"),
-            protocol,
-        })
-    })
+    Service::of(service).ports()
 }
 
 /// The number of the container's port that a Service's port leads to in a pod; none when its name
 /// is in no container.
 pub fn target_port(port: &ServicePort<'_>, pod: &Object) -> Option<u16> {
-    let Some(target) = port.target_port else {
-        return Some(port.number);
-    };
-    number(target).or_else(|| {
-        let containers = ["containers", "initContainers"]
-            .into_iter()
-            .flat_map(|list| pod.spec_list(list));
-        let mut ports =
-            containers.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
-        number(
-            ports
-                .find(|port| port.str_at("name") == target.str())?
-                .get("containerPort")?,
-        )
-    })
+    port.target_in(pod)
 }
 
 /// A port's number.
@@ -230,13 +171,7 @@ pub fn number(node: &Node) -> Option<u16> {
 
 /// Whether a pod's `Ready` condition holds.
 pub fn is_ready(pod: &Object) -> bool {
-    let conditions = pod
-        .node
-        .at(["status", "conditions"])
-        .map_or(&[][..], Node::items);
-    conditions
-        .iter()
-        .any(|c| c.str_at("type") == Some("Ready") && c.str_at("status") == Some("True"))
+    Pod::of(pod).is_ready()
 }
 
 fn controller(object: &Node) -> Option<(&str, &str)> {

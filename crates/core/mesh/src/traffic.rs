@@ -5,8 +5,9 @@ use super::export::{Export, export_node};
 use super::host::{covers, specificity};
 use super::policies::age;
 use super::scope::Scope;
-use super::services::number;
 use super::{Domain, Mesh, Object};
+use crate::views::VirtualService;
+use crate::views::virtual_service::{self, Route};
 use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
@@ -87,11 +88,9 @@ impl Mesh {
 
     /// The VirtualServices that a root VirtualService's routes are left to.
     pub fn delegates<'m>(&'m self, root: &'m Object) -> Vec<Delegate<'m>> {
-        let nodes = root
-            .spec_list("http")
-            .iter()
-            .filter_map(|route| route.get("delegate"));
-        nodes
+        let routes = VirtualService::of(root).http_routes();
+        routes
+            .filter_map(Route::delegate)
             .filter_map(|node| {
                 // "If it is same with the root's, it can be omitted."
                 let namespace = node
@@ -117,59 +116,31 @@ impl Mesh {
 
 /// The routes of a VirtualService, of every protocol.
 pub fn routes(service: &Object) -> impl Iterator<Item = &Node> {
-    ["http", "tls", "tcp"]
-        .into_iter()
-        .flat_map(|kind| service.spec_list(kind))
+    VirtualService::of(service).routes().map(|route| route.node)
 }
 
 /// Every place that the routes of a VirtualService lead to, mirrors too.
 pub fn destinations<'m>(service: &'m Object, domain: &Domain) -> Vec<Destination<'m>> {
-    let mut found = Vec::new();
-    for node in routes(service).flat_map(leads_to) {
-        let host = domain
-            .fqdn(
-                node.str_at("host").unwrap_or_default(),
-                &service.id.namespace,
-            )
-            .into_owned();
-        let port = node.at(["port", "number"]).and_then(number);
-        let subset = node.str_at("subset").filter(|subset| !subset.is_empty());
-        found.push(Destination {
-            node,
-            host,
-            subset,
-            port,
-        });
-    }
-    found
+    let service = VirtualService::of(service);
+    let full = |destination: virtual_service::Destination<'m>| Destination {
+        node: destination.node,
+        host: destination
+            .full_host(service.namespace(), domain)
+            .into_owned(),
+        subset: destination.subset().map(|subset| subset.value),
+        port: destination.port().map(|port| port.value),
+    };
+    service.destinations().map(full).collect()
 }
 
-fn leads_to(route: &Node) -> impl Iterator<Item = &Node> {
-    let list = |key: &str| route.get(key).map_or(&[][..], Node::items).iter();
-    list("route")
-        .chain(list("mirrors"))
-        .filter_map(|entry| entry.get("destination"))
-        .chain(route.get("mirror"))
-}
-
-/// Whether a VirtualService is for sidecars. "If the list of gateways is omitted, the default of
-/// `mesh` is used".
+/// Whether a VirtualService is for sidecars.
 pub fn binds_mesh(service: &Object) -> bool {
-    let gateways = service.spec_list("gateways");
-    gateways.is_empty() || gateways.iter().any(|gateway| gateway.str() == Some("mesh"))
+    VirtualService::of(service).binds_mesh()
 }
 
 /// The hosts of a VirtualService, each with its full name.
 pub fn hosts<'m>(service: &'m Object, domain: &Domain) -> impl Iterator<Item = (&'m Node, String)> {
-    let full = |node: &Node| {
-        domain
-            .fqdn(node.str().unwrap_or_default(), &service.id.namespace)
-            .into_owned()
-    };
-    service
-        .spec_list("hosts")
-        .iter()
-        .map(move |node| (node, full(node)))
+    VirtualService::of(service).full_hosts(domain)
 }
 
 /// The most specific host of a VirtualService that covers a host.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::json::{API_VERSION, ObjectJson, to_pretty};
-use crate::report::Paint;
+use crate::paint::Paint;
 use meshladder_judge::describe::{Description, Fact};
 use meshladder_mesh::ObjectRef;
 use serde::Serialize;
@@ -31,7 +31,7 @@ fn line(fact: &Fact, width: usize, about: &ObjectRef) -> String {
     let by = fact
         .by
         .as_ref()
-        .filter(|by| *by != about)
+        .filter(|by| **by != *about)
         .map(|by| format!("  [{by}]"))
         .unwrap_or_default();
     let gap = if width == 0 { "" } else { "  " };

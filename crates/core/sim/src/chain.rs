@@ -177,7 +177,7 @@ impl<'a> FilterChain<'a> {
 
     fn candidate(&self, rows: &[&ChainRow<'_>], matched: Tri, why: String) -> MatchCandidate {
         MatchCandidate {
-            what: self.label(rows),
+            what: self.label(rows).into(),
             matched,
             why,
             at: self.at,

@@ -252,7 +252,7 @@ impl<'a> Cluster<'a> {
             let what = endpoint.address.to_string();
             let at = endpoint.at.unwrap_or(self.at);
             record.add(|| MatchCandidate {
-                what,
+                what: what.into(),
                 matched: share.is_some().into(),
                 why,
                 at,
@@ -261,7 +261,7 @@ impl<'a> Cluster<'a> {
         if let ClusterChoice::Unknown(fact) = &self.choice {
             let matched = Tri::Unknown(fact.clone());
             record.add(|| MatchCandidate {
-                what: self.name.to_string(),
+                what: self.name.to_string().into(),
                 matched,
                 why: fact.to_string(),
                 at: self.at,
@@ -277,7 +277,8 @@ impl Endpoint<'_> {
         Self: 'e,
     {
         match &self.health {
-            Health::Unhealthy(why) => why.to_string(),
+            Health::Ejected => "ejected by outlier detection".to_owned(),
+            Health::Unhealthy(why) => (*why).to_owned(),
             health
                 if picked
                     .any(|other| other.priority == self.priority && other.health == *health) =>

@@ -167,7 +167,7 @@ impl JwtAuthn {
         for rule in &self.rules {
             let (matched, why) = rule.matches.matches(request);
             record.add(|| MatchCandidate {
-                what: format!("JWT rule {}", rule.matches.describe()),
+                what: format!("JWT rule {}", rule.matches.describe()).into(),
                 matched: matched.clone(),
                 why: why(),
                 at: rule.at,

@@ -34,14 +34,43 @@ pub use state::RequestState;
 /// One candidate of a decision: what it is, whether it matched, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchCandidate {
-    /// The candidate as a user would name it: a filter chain's name, `prefix /api`, a policy.
-    pub what: String,
+    /// The candidate as a user would name it.
+    pub what: CandidateName,
     /// Whether it matched.
     pub matched: Tri,
     /// The one thing that decided, as in `header x-canary is absent`.
     pub why: String,
     /// Where it stands: a byte offset in the config dump.
     pub at: usize,
+}
+
+/// What a candidate is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CandidateName {
+    /// A policy of an RBAC filter.
+    Policy {
+        /// Its name in the filter.
+        name: String,
+        /// In how many conditions it fails; none where it matches or may match.
+        failures: usize,
+    },
+    /// Anything else: a filter chain's name, `prefix /api`.
+    Other(String),
+}
+
+impl std::fmt::Display for CandidateName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Policy { name, .. } => write!(f, "policy {name}"),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+impl From<String> for CandidateName {
+    fn from(name: String) -> Self {
+        Self::Other(name)
+    }
 }
 
 /// Where losers and reasons are kept. Rehearsing many requests keeps none, and pays nothing for

@@ -294,7 +294,7 @@ impl<'a> Listener<'a> {
 
     fn candidate(&self, matched: Tri, why: String) -> MatchCandidate {
         MatchCandidate {
-            what: self.name.to_string(),
+            what: self.name.to_string().into(),
             matched,
             why,
             at: self.at,

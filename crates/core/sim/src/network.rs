@@ -163,7 +163,7 @@ impl<'a> NetworkFilter<'a> {
             return;
         }
         record.push(MatchCandidate {
-            what: self.name.to_string(),
+            what: self.name.to_string().into(),
             matched,
             why: why.to_owned(),
             at: self.at,

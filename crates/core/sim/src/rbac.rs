@@ -1,6 +1,6 @@
 //! `envoy.config.rbac.v3.RBAC`: which requests a list of policies lets through.
 
-use super::{DecisionRecord, MatchCandidate, RequestState, Tri};
+use super::{CandidateName, DecisionRecord, MatchCandidate, RequestState, Tri};
 use meshladder_text::json::Raw;
 
 pub mod condition;
@@ -218,17 +218,25 @@ impl RbacPolicy {
     }
 
     fn considered(&self, matched: Tri, state: &RequestState<'_>) -> MatchCandidate {
+        let failures = if matched == Tri::No {
+            self.failures(state)
+        } else {
+            Vec::new()
+        };
         let why = match &matched {
             Tri::Yes => "every condition holds".to_owned(),
             Tri::Unknown(fact) => format!("it depends on {fact}"),
-            Tri::No => match self.failures(state).as_slice() {
+            Tri::No => match failures.as_slice() {
                 [] => "it has no permission or no principal".to_owned(),
                 [one] => one.clone(),
-                [first, rest @ ..] => format!("{first} (and {} {MORE}", rest.len()),
+                [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
             },
         };
         MatchCandidate {
-            what: format!("policy {}", self.name),
+            what: CandidateName::Policy {
+                name: self.name.to_string(),
+                failures: failures.len(),
+            },
             matched,
             why,
             at: self.at,
@@ -236,14 +244,15 @@ impl RbacPolicy {
     }
 }
 
-/// What ends the reason of a policy that fails in more than one condition.
-const MORE: &str = "more)";
-
-/// The name of a policy that was considered, when it failed in one condition only: that is the
+/// The name of a policy that did not match, when it failed in one condition only: that is the
 /// reason then.
-pub fn near_miss(considered: &MatchCandidate) -> Option<&str> {
-    let name = considered.what.strip_prefix("policy ")?;
-    (considered.matched == Tri::No && !considered.why.ends_with(MORE)).then_some(name)
+pub fn near_miss(candidate: &MatchCandidate) -> Option<&str> {
+    match &candidate.what {
+        CandidateName::Policy { name, failures } if *failures <= 1 => {
+            (candidate.matched == Tri::No).then_some(name)
+        }
+        _ => None,
+    }
 }
 
 /// `rbac_access_denied_matched_policy[ID]`: "Replace whitespaces in `policy_id` with '_' to avoid

@@ -257,7 +257,7 @@ impl<'a> RouteTable<'a> {
 
     fn no_virtual_host(&self, request: &Request) -> MatchCandidate {
         MatchCandidate {
-            what: format!("route table {}", self.name),
+            what: format!("route table {}", self.name).into(),
             matched: Tri::No,
             why: format!("no virtual host has the domain `{}`", request.authority),
             at: self.raw.offset(),

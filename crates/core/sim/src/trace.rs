@@ -1,9 +1,12 @@
 //! What happened to one request, hop by hop and decision by decision.
 
+use std::net::IpAddr;
+
 use super::MatchCandidate;
+use super::cluster::TlsMode;
 use super::rbac::filter::RbacOutcome;
 use super::rbac::{PolicyName, RbacDecision};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, ProxyRef};
 
 /// The whole walk of one request.
 #[derive(Clone, Debug)]
@@ -20,10 +23,10 @@ pub struct Trace {
 /// One proxy on the way.
 #[derive(Clone, Debug, Default)]
 pub struct Hop {
-    /// `namespace/pod`.
-    pub proxy: String,
-    /// `outbound`, `inbound` or `gateway`.
-    pub direction: &'static str,
+    /// The proxy.
+    pub proxy: ProxyRef,
+    /// Which way the request crosses it.
+    pub direction: HopDirection,
     /// The listener's name.
     pub listener: Option<String>,
     /// The filter chain's name.
@@ -38,14 +41,47 @@ pub struct Hop {
     pub clusters: Vec<(String, Option<u64>)>,
     /// The endpoints of those clusters.
     pub endpoints: Vec<EndpointFact>,
-    /// Towards the next hop: `istio-mtls`, `simple`, `mutual` or `none`.
-    pub tls: &'static str,
+    /// Towards the next hop.
+    pub tls: TlsMode,
     /// The decisions, in order.
     pub steps: Vec<Step>,
     /// What this proxy would log.
     pub log: Log,
     /// What policies that are only tried out would have done.
     pub dry_run: Vec<DryRun>,
+}
+
+/// Which way a request crosses a proxy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HopDirection {
+    /// From the pod's own application.
+    #[default]
+    Outbound,
+    /// To the pod's own application.
+    Inbound,
+    /// Through a gateway, from outside the mesh.
+    Gateway,
+}
+
+impl HopDirection {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Outbound => "outbound",
+            Self::Inbound => "inbound",
+            Self::Gateway => "gateway",
+        }
+    }
+}
+
+impl Trace {
+    /// The hop whose proxy sends the request on: the caller's, or the gateway's. None where only
+    /// the server's side is looked at.
+    pub fn sender(&self) -> Option<&Hop> {
+        self.hops
+            .first()
+            .filter(|hop| hop.direction != HopDirection::Inbound)
+    }
 }
 
 /// What the shadow rules of an RBAC filter would have done.
@@ -84,18 +120,46 @@ impl DryRun {
 pub struct EndpointFact {
     /// Its cluster.
     pub cluster: String,
-    /// `ip:port`.
+    /// `ip:port`, or the path of a socket.
     pub address: String,
-    /// `HEALTHY`, `EJECTED`, …
-    pub health: String,
+    /// IP address and port, when it has them.
+    pub socket: Option<(IpAddr, u16)>,
+    /// Whether it may be picked.
+    pub health: EndpointHealth,
+}
+
+/// Whether a hop may pick an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointHealth {
+    /// Yes.
+    Healthy,
+    /// When there are not enough healthy ones.
+    Degraded,
+    /// No: outlier detection has ejected it.
+    Ejected,
+    /// No, for another reason.
+    Unhealthy,
+}
+
+impl EndpointHealth {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Healthy => "HEALTHY",
+            Self::Degraded => "DEGRADED",
+            Self::Ejected => "EJECTED",
+            Self::Unhealthy => "UNHEALTHY",
+        }
+    }
 }
 
 /// One decision.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// `listener`, `filter-chain`, `path`, `virtual-host`, `route`, `filter`, `cluster`,
-    /// `endpoint`, `tls`.
-    pub stage: &'static str,
+    /// The part of the proxy that decides.
+    pub stage: TraceStage,
+    /// What comes of it.
+    pub outcome: StepOutcome,
     /// What was decided, in words.
     pub chosen: String,
     /// The candidates.
@@ -104,6 +168,59 @@ pub struct Step {
     pub evidence: Vec<At>,
     /// The Istio object that put it there, such as `VirtualService shop/catalog`.
     pub object: Option<String>,
+}
+
+/// The part of a proxy that a decision is made in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceStage {
+    /// Which listener takes the connection.
+    Listener,
+    /// Which of its filter chains.
+    FilterChain,
+    /// Whether client and server agree on TLS.
+    Tls,
+    /// The network filters.
+    Network,
+    /// What the connection manager makes of host and path.
+    Path,
+    /// Which route.
+    Route,
+    /// An HTTP filter.
+    Filter,
+    /// Which cluster.
+    Cluster,
+    /// Which of its endpoints.
+    Endpoint,
+}
+
+impl TraceStage {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Listener => "listener",
+            Self::FilterChain => "filter-chain",
+            Self::Tls => "tls",
+            Self::Network => "network",
+            Self::Path => "path",
+            Self::Route => "route",
+            Self::Filter => "filter",
+            Self::Cluster => "cluster",
+            Self::Endpoint => "endpoint",
+        }
+    }
+}
+
+/// What comes of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOutcome {
+    /// The request goes on.
+    GoesOn,
+    /// A filter answers it.
+    Answered,
+    /// It ends here otherwise: nothing fits, or the connection is closed.
+    Ended,
+    /// It cannot be told.
+    Undecided,
 }
 
 /// A place in a document.
@@ -200,7 +317,7 @@ pub struct Branch {
     /// The cluster that leads there.
     pub cluster: Option<String>,
     /// The endpoint that leads there.
-    pub endpoint: Option<String>,
+    pub endpoint: Option<(IpAddr, u16)>,
     /// The end.
     pub end: End,
 }

@@ -23,7 +23,7 @@ mod proxy;
 mod wire;
 
 pub use call::{Call, Caller, Principal, Scheme, Url};
-pub use documents::Documents;
+pub use documents::{Documents, OpenedDocuments};
 use hop::{Forward, Next, Sent, Way, branch};
 pub use inbound::{arriving, inbound};
 use proxy::Proxy;
@@ -353,7 +353,7 @@ impl Walker<'_, '_> {
             hops.extend(more);
             branches.extend(ends.into_iter().map(|branch| Branch {
                 weight: branch.weight.map(|weight| weight * share),
-                endpoint: Some(format!("{}:{}", destination.0, destination.1)),
+                endpoint: Some(destination),
                 ..branch
             }));
         }

@@ -2,6 +2,7 @@
 //! certificates, expressions. Nothing here knows what a mesh is.
 
 pub mod cidr;
+pub mod duration;
 pub mod json;
 pub mod name;
 pub mod near;

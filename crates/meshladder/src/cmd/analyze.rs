@@ -5,12 +5,14 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use meshladder_capture::snapshot::Snapshot;
+use meshladder_judge::finding::MissingFact;
 use meshladder_judge::finding::Severity;
 use meshladder_judge::ladder::{self, Analysis, Choice};
 use meshladder_judge::report::{Report, by_reason};
 use meshladder_judge::rules::{self, Rule};
-use meshladder_mesh::{Beside, Mesh};
-use meshladder_output::report::{Paint, to_json};
+use meshladder_mesh::{Mesh, MeshOverrides};
+use meshladder_output::paint::Paint;
+use meshladder_output::report::to_json;
 use meshladder_output::{analysis as render, messages};
 
 use super::{ladder::paint, live, source};
@@ -42,7 +44,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     let analysis = analysis(global, args)?;
     let mesh_config = text_of(args.mesh_config_file.as_ref())?;
     let mesh_networks = text_of(args.mesh_networks_file.as_ref())?;
-    let beside = Beside {
+    let beside = MeshOverrides {
         mesh_config: mesh_config.as_deref(),
         mesh_networks: mesh_networks.as_deref(),
         revision: args.revision.as_deref(),
@@ -56,7 +58,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
             judged = judge(global, args, &analysis, &beside)?;
         }
     }
-    let Judged {
+    let AnalyzeRound {
         snapshot,
         mesh,
         report,
@@ -87,7 +89,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
 }
 
 /// What one reading of the sources comes to.
-struct Judged {
+struct AnalyzeRound {
     snapshot: Snapshot,
     mesh: Mesh,
     report: Report,
@@ -98,8 +100,8 @@ fn judge(
     global: &Global,
     args: &Analyze,
     analysis: &Analysis,
-    beside: &Beside<'_>,
-) -> Result<Judged, Failure> {
+    beside: &MeshOverrides<'_>,
+) -> Result<AnalyzeRound, Failure> {
     let snapshot = read(global, args)?;
     let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
     let report = ladder::analyze(&snapshot, &mesh, analysis);
@@ -109,7 +111,7 @@ fn judge(
     } else {
         Edits::default()
     };
-    Ok(Judged {
+    Ok(AnalyzeRound {
         snapshot,
         mesh,
         report,
@@ -167,22 +169,27 @@ fn print(args: &Analyze, report: &Report, edits: &Edits, paint: Paint) -> std::i
 /// Which rules were not run, and for want of what.
 fn tell_skipped(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis, verbose: bool) {
     let skipped = ladder::skipped(snapshot, mesh, analysis);
-    let mut by_need: BTreeMap<String, Vec<&Rule>> = BTreeMap::new();
+    let mut by_need: BTreeMap<String, (MissingFact, Vec<&Rule>)> = BTreeMap::new();
     for (rule, need, coverage) in &skipped {
-        by_need.entry(coverage.lack(need)).or_default().push(rule);
+        let fact = MissingFact::Unread(need.clone(), coverage.clone());
+        let (_, rules) = by_need
+            .entry(fact.to_string())
+            .or_insert_with(|| (fact, Vec::new()));
+        rules.push(rule);
     }
     if verbose {
         let ran = ladder::chosen(analysis)
             .filter(|rule| !skipped.iter().any(|(other, ..)| other.code == rule.code));
         out::note(&format!("ran: {}", codes(ran)));
-        for (lack, rules) in &by_need {
+        for (lack, (_, rules)) in &by_need {
             out::note(&format!(
                 "not run without {lack}: {}",
                 codes(rules.iter().copied())
             ));
         }
     } else if !by_need.is_empty() {
-        let lacks = by_reason(&by_need.keys().cloned().collect::<Vec<_>>());
+        let facts: Vec<MissingFact> = by_need.into_values().map(|(fact, _)| fact).collect();
+        let lacks = by_reason(&facts);
         let rules = if skipped.len() == 1 {
             "1 rule was".to_owned()
         } else {

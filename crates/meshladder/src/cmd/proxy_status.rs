@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use meshladder_capture::Kind;
 use meshladder_capture::istiod::syncz;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, Document, Need, Part, Problem, Snapshot};
-use meshladder_mesh::pod::Pod;
-use meshladder_output::tables::status::{self, Row};
+use meshladder_mesh::views::pod::{has_proxy, phase};
+use meshladder_output::tables::status::{self, ProxyStatusRow};
 use meshladder_output::yaml;
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
@@ -46,7 +47,7 @@ pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxySt
         }
         match syncz::read(&document.text) {
             Ok((connections, fault)) => {
-                let row = |connection| Row {
+                let row = |connection| ProxyStatusRow {
                     istiod: istiod.told(),
                     revision: revision.clone(),
                     connection,
@@ -80,7 +81,7 @@ pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxySt
 
 /// An empty table says nothing: name what there is.
 fn tell_why_none(
-    rows: &[Row<'_>],
+    rows: &[ProxyStatusRow<'_>],
     connected: &BTreeSet<(String, String)>,
     pods: &Pods,
     args: &ProxyStatus,
@@ -108,7 +109,11 @@ fn tell_why_none(
     }
 }
 
-fn write(rows: &[Row<'_>], snapshot: &Snapshot, args: &ProxyStatus) -> Result<(), Failure> {
+fn write(
+    rows: &[ProxyStatusRow<'_>],
+    snapshot: &Snapshot,
+    args: &ProxyStatus,
+) -> Result<(), Failure> {
     let now = snapshot.taken_at();
     let mut out = out::stdout();
     match args.output {
@@ -191,7 +196,7 @@ fn answers(
 }
 
 /// The words of a proxy that refused its configuration, which istioctl receives and never prints.
-fn tell_rejections(rows: &[Row<'_>]) {
+fn tell_rejections(rows: &[ProxyStatusRow<'_>]) {
     for row in rows {
         for (url, watch) in &row.connection.types {
             if watch.sync() == syncz::SyncStatus::Error {
@@ -220,8 +225,11 @@ impl Pods {
     fn read(snapshot: &Snapshot) -> Self {
         let mut pods = Self::default();
         let problems = object::each(snapshot, |object| {
-            let Some(pod) = Pod::of(object) else { return };
-            let label = |key| pod.labels().and_then(|labels| labels.str_at(key));
+            if !object.is(Kind::Pod) {
+                return;
+            }
+            let labels = object.node.at(["metadata", "labels"]);
+            let label = |key| labels.and_then(|labels| labels.str_at(key));
             let source = object.source.to_owned();
             if label("app") == Some("istiod") {
                 let istiod = Istiod {
@@ -232,7 +240,7 @@ impl Pods {
                     istiod,
                     label("istio.io/rev").unwrap_or("default").to_owned(),
                 );
-            } else if pod.has_proxy() && pod.phase() == "Running" {
+            } else if has_proxy(object.node) && phase(object.node) == "Running" {
                 pods.with_proxy
                     .insert((source, format!("{}.{}", object.name(), object.namespace())));
             }

@@ -71,7 +71,7 @@ fn after_any_of_its_fixes_the_demo_incident_is_no_more() {
     let tried: Vec<_> = cause
         .fixes
         .iter()
-        .filter(|fix| fix.unchecked.is_none())
+        .filter(|fix| fix.why_untried().is_none())
         .collect();
     let changes: Vec<_> = tried.iter().filter_map(|fix| fix.change.as_ref()).collect();
     assert!(!changes.is_empty(), "{:?}", cause.fixes);

@@ -19,11 +19,23 @@ pub enum Coverage {
 impl Coverage {
     /// That a fact is missing, and why: `pods (denied: …)`.
     pub fn lack(&self, need: &Need) -> String {
+        format!("{need} ({})", self.lack_reason(need))
+    }
+
+    /// Why a fact is missing: `denied: …`.
+    pub fn lack_reason(&self, need: &Need) -> String {
         match self.reason(need) {
-            Some(reason) => format!("{need} ({}: {reason})", self.word()),
+            Some(reason) => format!("{}: {reason}", self.word()),
             // In files it is not there; of a cluster it was not wanted.
-            None => format!("{need} (not in what was read)"),
+            None => "not in what was read".to_owned(),
         }
+    }
+
+    /// Whether it is missing for want of a right. A manifest carries reasons as words, those of
+    /// our own collector or of an API server, so this is the one place that reads them.
+    pub fn lacks_right(&self, need: &Need) -> bool {
+        self.reason(need)
+            .is_some_and(|reason| reason.contains(NO_RIGHT))
     }
 
     /// The reason in few words, which are the same for all that lacks for it.
@@ -44,6 +56,8 @@ impl Coverage {
         )
     }
 }
+
+const NO_RIGHT: &str = "no right to ";
 
 /// An API server names what it refuses two times: `pods is forbidden: User "a" cannot list resource
 /// "pods" in API group "" in the namespace "b"`.

@@ -36,7 +36,7 @@ pub enum Shape {
 }
 
 /// A data-plane proxy: the pod it runs in, and the source it was seen in when there are several.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProxyRef {
     /// The source's name when there are several sources, else empty.
     pub source: String,
@@ -87,7 +87,7 @@ impl DocId {
         &self.0
     }
 
-    /// The same document as part of a source that has a name.
+    /// The id of the document as part of a source that has a name.
     #[must_use]
     pub fn in_source(&self, source: &str) -> Self {
         Self(format!("{source}/{}", self.0).into())
@@ -141,6 +141,18 @@ impl DocId {
 impl fmt::Display for DocId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl ProxyRef {
+    /// Whether it runs in that pod, of whichever source.
+    pub fn is_of(&self, namespace: &str, pod: &str) -> bool {
+        self.namespace == namespace && self.pod == pod
+    }
+
+    /// `namespace/pod`, as Kubernetes writes a namespaced name.
+    pub fn namespaced_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.pod)
     }
 }
 

@@ -1,18 +1,19 @@
 //! What the server's own proxy would decide.
 
-use super::objects::Objects;
-use super::{Checker, Decision, Rule, Seen, Server, Verdict, Who};
+use super::objects::AuthzObjects;
+use super::{AuthzDecision, AuthzVerdict, CallerAnswer, Checker, DecidingRule, PolicyServer, Who};
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_mesh::Mesh;
+use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::rbac;
 use meshladder_sim::state;
-use meshladder_sim::trace::{End, EndKind, Hop, Trace};
+use meshladder_sim::trace::{End, EndKind, Hop, HopDirection, Trace};
 use meshladder_sim::walk::{self, Call, Caller};
-use meshladder_sim::{MatchCandidate, Tri};
+use meshladder_sim::{CandidateName, MatchCandidate, Tri};
 
 /// The decision, and how it was come by.
 pub(super) struct ByDump {
-    pub(super) decision: Decision,
+    pub(super) decision: AuthzDecision,
     /// Whether the caller's own proxy sends plain text.
     pub(super) is_plain: bool,
     pub(super) notes: Vec<String>,
@@ -21,7 +22,7 @@ pub(super) struct ByDump {
 pub(super) fn decide(
     checker: &Checker<'_>,
     call: &Call,
-    server: &Server,
+    server: &PolicyServer,
     port: Option<u16>,
     caller: &Who,
 ) -> Option<ByDump> {
@@ -31,7 +32,7 @@ pub(super) fn decide(
         objects,
     } = checker;
     let proxy = server.proxy.as_ref()?;
-    let reader = Reader {
+    let reader = WalkReader {
         snapshot,
         objects: *objects,
     };
@@ -40,10 +41,9 @@ pub(super) fn decide(
         let trace = walk::trace(snapshot, mesh, call, true);
         if let Some(decision) = reader.hop_of(&trace, proxy, mesh) {
             // A gateway that is itself the server tells nothing of how it is called.
-            let is_plain = trace
-                .hops
-                .first()
-                .is_some_and(|hop| hop.direction == "outbound" && hop.tls == "none");
+            let is_plain = trace.hops.first().is_some_and(|hop| {
+                hop.direction == HopDirection::Outbound && hop.tls == TlsMode::None
+            });
             return Some(ByDump {
                 decision,
                 is_plain,
@@ -73,7 +73,7 @@ pub(super) fn decide_inbound(
     checker: &Checker<'_>,
     case: &[(Call, Option<u16>, Who)],
     proxy: &ProxyRef,
-) -> Vec<Decision> {
+) -> Vec<AuthzDecision> {
     let Checker {
         snapshot,
         mesh,
@@ -90,7 +90,7 @@ pub(super) fn decide_inbound(
     };
     let calls: Vec<_> = case.iter().map(told).collect();
     let traces = walk::inbound(snapshot, mesh, proxy, &calls, true);
-    let reader = Reader {
+    let reader = WalkReader {
         snapshot,
         objects: *objects,
     };
@@ -118,35 +118,30 @@ fn policies(hop: &Hop) -> impl Iterator<Item = &MatchCandidate> {
     hop.steps
         .iter()
         .flat_map(|step| &step.considered)
-        .filter(|considered| considered.what.starts_with("policy "))
+        .filter(|candidate| matches!(candidate.what, CandidateName::Policy { .. }))
 }
 
 /// Reads what policies decided out of a walk.
-struct Reader<'s> {
+struct WalkReader<'s> {
     snapshot: &'s Snapshot,
-    objects: Objects<'s>,
+    objects: AuthzObjects<'s>,
 }
 
-impl Reader<'_> {
+impl WalkReader<'_> {
     /// The server's part in a walk that began at the caller; none when the walk does not come
     /// there.
-    fn hop_of(&self, trace: &Trace, server: &ProxyRef, mesh: &Mesh) -> Option<Decision> {
-        let name = format!("{}/{}", server.namespace, server.pod);
-        let hop = trace
-            .hops
-            .iter()
-            .find(|hop| hop.direction != "outbound" && hop.proxy == name)?;
-        let pod = mesh.pod(&server.namespace, &server.pod);
-        let leads = |endpoint: &String| {
-            let address = endpoint
-                .rsplit_once(':')
-                .and_then(|(address, _)| address.trim_matches(['[', ']']).parse().ok());
-            address.is_some_and(|address| pod.is_some_and(|pod| pod.ips.contains(&address)))
+    fn hop_of(&self, trace: &Trace, server: &ProxyRef, mesh: &Mesh) -> Option<AuthzDecision> {
+        let is_server = |hop: &&Hop| {
+            hop.direction != HopDirection::Outbound
+                && hop.proxy.is_of(&server.namespace, &server.pod)
         };
+        let hop = trace.hops.iter().find(is_server)?;
+        let pod = mesh.pod(&server.namespace, &server.pod);
+        let leads = |(address, _)| pod.is_some_and(|pod| pod.ips.contains(&address));
         let branch = trace
             .branches
             .iter()
-            .find(|branch| branch.endpoint.as_ref().is_some_and(leads));
+            .find(|branch| branch.endpoint.is_some_and(leads));
         Some(self.read(
             branch.map_or(&trace.outcome, |branch| &branch.end),
             Some(hop),
@@ -154,39 +149,40 @@ impl Reader<'_> {
     }
 
     /// A walk that began at the server.
-    fn read_inbound(&self, trace: &Trace, caller: &Who) -> Decision {
+    fn read_inbound(&self, trace: &Trace, caller: &Who) -> AuthzDecision {
         let hop = trace.hops.first();
         let decision = self.read(&trace.outcome, hop);
         // The walk was in plain text, which is one guess of many.
         let is_guess = caller.state == state::Peer::Unknown
-            && (decision.verdict != Verdict::Allow
+            && (decision.verdict != AuthzVerdict::Allow
                 || hop.is_some_and(|hop| policies(hop).next().is_some()));
         if is_guess {
-            Decision::new(Verdict::Undecided, "the caller's identity")
+            AuthzDecision::new(AuthzVerdict::Undecided, "the caller's identity")
         } else {
             decision
         }
     }
 
-    fn read(&self, end: &End, hop: Option<&Hop>) -> Decision {
+    fn read(&self, end: &End, hop: Option<&Hop>) -> AuthzDecision {
         let verdict = match end.kind {
             EndKind::Denied | EndKind::TlsMismatch | EndKind::Reset | EndKind::NoListener => {
-                Verdict::Deny
+                AuthzVerdict::Deny
             }
-            EndKind::Undecided => Verdict::Undecided,
-            _ => Verdict::Allow,
+            EndKind::Undecided => AuthzVerdict::Undecided,
+            _ => AuthzVerdict::Allow,
         };
         let allowed_by = || {
             let matched =
                 hop.and_then(|hop| policies(hop).filter(|p| p.matched == Tri::Yes).last());
-            matched
-                .and_then(|policy| policy.what.strip_prefix("policy "))
-                .map(str::to_owned)
+            match &matched?.what {
+                CandidateName::Policy { name, .. } => Some(name.clone()),
+                CandidateName::Other(_) => None,
+            }
         };
         let policy = match verdict {
-            Verdict::Deny => rbac::policy_in(&end.details).map(str::to_owned),
-            Verdict::Allow => allowed_by(),
-            Verdict::Undecided => None,
+            AuthzVerdict::Deny => rbac::policy_in(&end.details).map(str::to_owned),
+            AuthzVerdict::Allow => allowed_by(),
+            AuthzVerdict::Undecided => None,
         };
         let by = policy.and_then(|policy| self.rule(&policy));
         let near = hop.into_iter().flat_map(policies);
@@ -197,9 +193,9 @@ impl Reader<'_> {
             ))
         });
         let dry_run = hop.into_iter().flat_map(|hop| &hop.dry_run);
-        Decision {
+        AuthzDecision {
             because: because(verdict, end, by.as_ref()),
-            seen: (verdict == Verdict::Deny).then(|| seen(end)),
+            seen: (verdict == AuthzVerdict::Deny).then(|| seen(end)),
             near: near.collect(),
             dry_run: dry_run
                 .map(|dry| (dry.denies, dry.policy.as_ref().and_then(|p| self.rule(p))))
@@ -209,30 +205,30 @@ impl Reader<'_> {
         }
     }
 
-    fn rule(&self, policy: &str) -> Option<Rule> {
-        Rule::named(policy, self.objects, self.snapshot)
+    fn rule(&self, policy: &str) -> Option<DecidingRule> {
+        DecidingRule::named(policy, self.objects, self.snapshot)
     }
 }
 
-fn because(verdict: Verdict, end: &End, by: Option<&Rule>) -> String {
+fn because(verdict: AuthzVerdict, end: &End, by: Option<&DecidingRule>) -> String {
     match (verdict, end.kind) {
-        (Verdict::Allow, EndKind::Forwarded) => super::policies::allowed(by),
-        (Verdict::Allow, _) => format!("{}; {}", super::policies::allowed(by), end.because),
-        (Verdict::Deny, _) if rbac::policy_in(&end.details).is_some() => {
+        (AuthzVerdict::Allow, EndKind::Forwarded) => super::policies::allowed(by),
+        (AuthzVerdict::Allow, _) => format!("{}; {}", super::policies::allowed(by), end.because),
+        (AuthzVerdict::Deny, _) if rbac::policy_in(&end.details).is_some() => {
             super::policies::denied(by)
         }
         _ => end.because.clone(),
     }
 }
 
-fn seen(end: &End) -> Seen {
+fn seen(end: &End) -> CallerAnswer {
     if end.code == 0 {
-        return Seen::Closed {
+        return CallerAnswer::Closed {
             details: end.details.clone(),
         };
     }
     let body = rbac::policy_in(&end.details).map(|_| "RBAC: access denied");
-    Seen::Answer {
+    CallerAnswer::Answer {
         code: end.code,
         body,
         details: end.details.clone(),

@@ -17,8 +17,19 @@ pub struct Fix {
     /// The same as a change of objects: the ladder applies it in memory and offers the fix only if
     /// the cause goes away.
     pub change: Option<Change>,
-    /// Why it could not be checked beforehand, when it changes objects and could not.
-    pub unchecked: Option<String>,
+    /// What trying it came to.
+    pub trial: Trial,
+}
+
+/// What trying a fix in memory came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// It has not been tried, or there is nothing to try.
+    Pending,
+    /// The finding goes away with it.
+    Works,
+    /// It could not be tried, and why.
+    Untried(String),
 }
 
 /// What a fix is.
@@ -73,7 +84,7 @@ impl Fix {
             risk: Risk::ReadOnly,
             text: text.into(),
             change: None,
-            unchecked: None,
+            trial: Trial::Pending,
         }
     }
 
@@ -135,8 +146,16 @@ impl Fix {
     /// It cannot be checked in memory, and this is why.
     #[must_use]
     pub fn unchecked(mut self, why: impl Into<String>) -> Self {
-        self.unchecked = Some(why.into());
+        self.trial = Trial::Untried(why.into());
         self
+    }
+
+    /// Why it could not be checked beforehand, when it changes objects and could not.
+    pub fn why_untried(&self) -> Option<&str> {
+        match &self.trial {
+            Trial::Untried(why) => Some(why),
+            Trial::Pending | Trial::Works => None,
+        }
     }
 
     fn change(risk: Risk, text: String, object: &ObjectRef, patch: Patch) -> Self {
@@ -149,7 +168,7 @@ impl Fix {
             risk,
             text,
             change,
-            unchecked: None,
+            trial: Trial::Pending,
         }
     }
 }

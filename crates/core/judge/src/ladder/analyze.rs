@@ -1,7 +1,9 @@
 //! `analyze`: the rules that judge what objects say, whether traffic meets it or not.
 
-use super::{Choice, Ran, Scope, choice, coverage, lacking, missing, run, rung_outcome, verify};
-use crate::finding::{Finding, Rung, Severity};
+use super::attribute::missing;
+use super::raise::{RuleAnswer, lacking, run};
+use super::{Choice, Scope, choice, compose, verify};
+use crate::finding::{Finding, Severity};
 use crate::fleet::Fleet;
 use crate::report::{self, Report, Topic, Verdict};
 use crate::rules::{self, Facts, Lens, Rule};
@@ -61,34 +63,34 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
         faults: &faults,
     };
     let rules: Vec<&'static Rule> = chosen(analysis).collect();
-    let ran = parallel::each(&rules, analysis.threads, |rule| {
+    let answers = parallel::each(&rules, analysis.threads, |rule| {
         run(rule, &facts, Lens::Objects)
     });
-    let mut ran: Vec<Ran> = ran.into_iter().flatten().collect();
-    let mut findings: Vec<Finding> = ran
-        .iter_mut()
-        .flat_map(|ran| std::mem::take(&mut ran.sink.findings))
-        .collect();
+    let mut answers: Vec<RuleAnswer> = answers.into_iter().flatten().collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    for answer in &mut answers {
+        findings.append(&mut answer.sink.findings);
+    }
     findings.retain(|finding| analysis.tells(finding, mesh));
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
     verify::together(&mut findings, &facts);
-    let coverage = coverage(rules.into_iter(), Lens::Objects, snapshot);
+    let coverage = compose::coverage(&rules, Lens::Objects, snapshot);
+    let is_broken = answers.iter().any(|answer| answer.broke);
     Report {
         question: Topic::Objects,
         about: "the objects".to_owned(),
         taken_at: snapshot.taken_at(),
         verdict: if findings.iter().any(Finding::is_loud) {
             Verdict::Broken
+        } else if is_broken {
+            Verdict::Undecided
         } else {
             Verdict::Healthy
         },
-        rungs: Rung::ALL
-            .iter()
-            .map(|rung| rung_outcome(*rung, &ran, &findings, &coverage))
-            .collect(),
+        rungs: compose::rungs(&answers, &findings, &coverage),
         coverage,
-        unknown: missing(&ran, &Scope::Mesh, None, Vec::new()),
+        unknown: missing(&answers, &Scope::Mesh, None, Vec::new()),
         findings: report::tell(findings, snapshot),
     }
 }
@@ -137,25 +139,23 @@ pub(super) fn is_not_in_files(rule: &Rule, kind: Kind, mesh: &Mesh) -> bool {
 
 /// istioctl's order: level, code, kind, name, namespace, text.
 fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) {
-    let ObjectRef {
-        kind,
-        namespace,
-        name,
-    } = &finding.subject;
-    let code = rules::shown_code(finding);
+    let subject = &finding.subject;
     (
         finding.severity,
-        code,
-        kind,
-        name,
-        namespace,
+        rules::shown_code(finding),
+        subject.kind(),
+        subject.name(),
+        subject.namespace(),
         &finding.message,
     )
 }
 
 impl Analysis {
     fn tells(&self, finding: &Finding, mesh: &Mesh) -> bool {
-        let subject = &finding.subject;
+        // A rule that broke is told whatever was asked for.
+        let Some(subject) = finding.subject.object() else {
+            return finding.severity <= self.least;
+        };
         let namespace = if subject.is(Kind::Namespace) {
             &subject.name
         } else {
@@ -176,14 +176,14 @@ impl Analysis {
                 .suppress
                 .iter()
                 .any(|(code, object)| is_coded(finding, code) && covers(object, subject))
-            && !is_suppressed(finding, mesh)
+            && !is_suppressed(finding, subject, mesh)
     }
 }
 
-fn is_suppressed(finding: &Finding, mesh: &Mesh) -> bool {
+fn is_suppressed(finding: &Finding, subject: &ObjectRef, mesh: &Mesh) -> bool {
     let codes = mesh
         .objects
-        .find(&finding.subject)
+        .find(subject)
         .and_then(|object| object.annotation(SUPPRESS))
         .unwrap_or_default();
     codes

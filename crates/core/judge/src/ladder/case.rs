@@ -25,19 +25,18 @@ pub(super) fn build<'a>(
         || call.to.host.trim_end_matches('.').to_ascii_lowercase(),
         |service| mesh.domain.service(&service.name, &service.namespace),
     );
-    let first = trace
-        .hops
-        .first()
-        .filter(|hop| hop.direction != "inbound")
-        .map(|hop| hop.proxy.clone());
-    let client_pod = first.or_else(|| client.map(|pod| format!("{}/{}", pod.namespace, pod.name)));
+    let sender = trace
+        .sender()
+        .map(|hop| (hop.proxy.namespace.as_str(), hop.proxy.pod.as_str()));
+    let sender = sender.or_else(|| client.map(|pod| (pod.namespace.as_str(), pod.name.as_str())));
     let servers: Vec<&PodFacts> = pods_on_path(mesh, call, trace)
         .filter(|pod| !client.is_some_and(|c| c.name == pod.name && c.namespace == pod.namespace))
         .collect();
     let of_mesh = logs::of_mesh(mesh).0;
-    let log_of = |pod: &str, ids: &BTreeSet<String>| log_of(facts, pod, call, &of_mesh, ids);
-    let client_log = client_pod
-        .map(|pod| log_of(&pod, &BTreeSet::new()))
+    let log_of =
+        |pod: (&str, &str), ids: &BTreeSet<String>| log_of(facts, pod, call, &of_mesh, ids);
+    let client_log = sender
+        .map(|pod| log_of(pod, &BTreeSet::new()))
         .unwrap_or_default();
     // A route may rewrite host and path; the id of a request stays.
     let ids = client_log
@@ -45,10 +44,9 @@ pub(super) fn build<'a>(
         .map(|line| line.request_id.clone())
         .filter(|id| !id.is_empty())
         .collect();
-    let name = |pod: &PodFacts| format!("{}/{}", pod.namespace, pod.name);
     let server_log = servers
         .iter()
-        .flat_map(|pod| log_of(&name(pod), &ids))
+        .flat_map(|pod| log_of((&pod.namespace, &pod.name), &ids))
         .collect();
     Case {
         call,
@@ -133,10 +131,7 @@ pub(super) fn pods_on_path<'a>(
         .hops
         .iter()
         .flat_map(|hop| &hop.endpoints)
-        .filter_map(|endpoint| {
-            let (address, _) = endpoint.address.rsplit_once(':')?;
-            mesh.pod_at(address.trim_matches(['[', ']']).parse().ok()?)
-        });
+        .filter_map(|endpoint| mesh.pod_at(endpoint.socket?.0));
     let address = call
         .to
         .host
@@ -155,21 +150,18 @@ pub(super) fn pods_on_path<'a>(
 
 fn log_of(
     facts: &Facts<'_>,
-    pod: &str,
+    pod: (&str, &str),
     call: &Call,
     of_mesh: &[LogFormat],
     ids: &BTreeSet<String>,
 ) -> Vec<AccessLine> {
-    let Ok(doc) = facts
-        .snapshot
-        .open(&DocId::new(format!("logs/{pod}/istio-proxy.log")))
-    else {
+    let (namespace, name) = pod;
+    let id = DocId::new(format!("logs/{namespace}/{name}/istio-proxy.log"));
+    let Ok(doc) = facts.snapshot.open(&id) else {
         return Vec::new();
     };
     // What the proxy says of itself counts more than what it should have been told.
-    let mut formats = pod
-        .split_once('/')
-        .map_or_else(Vec::new, |own| logs::of_proxies(facts.snapshot, &[own]).0);
+    let mut formats = logs::of_proxies(facts.snapshot, &[pod]).0;
     formats.extend(of_mesh.iter().cloned());
     let formats = FormatList::new(formats);
     access_log::lines_in(&doc, &formats)

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Question, Scope, climb_along};
-use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
+use super::{Question, Scope, climb_by, climbed, walk};
+use crate::finding::{Confidence, Evidence, Finding, Rung, Severity, Subject};
 use crate::report::Verdict;
 use crate::rules::{Facts, Symptom};
 use meshladder_capture::Kind;
@@ -13,7 +13,7 @@ use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_mesh::{Mesh, ObjectRef, PodFacts};
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{self, Call, Caller, Url};
+use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
 mod plain_text;
@@ -62,8 +62,9 @@ pub(super) fn causes(facts: &Facts<'_>, scope: &Scope) -> Vec<Finding> {
 /// The root cause of a failure. A request is asked about without its headers, so either its walk
 /// ends as was seen, or a log itself proves the cause.
 fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
-    let trace = walk::trace(facts.snapshot, facts.mesh, &failure.call, false);
-    let is_foreseen = trace
+    let walked = walk(facts.snapshot, facts.mesh, &failure.call);
+    let is_foreseen = walked
+        .0
         .branches
         .iter()
         .any(|branch| branch.end.code == failure.line.code);
@@ -73,7 +74,13 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
         seen: Some(failure.seen.clone()),
         threads: 1,
     };
-    let report = climb_along(facts.snapshot, facts.mesh, &question, Some(trace));
+    let report = climb_by(
+        &climbed(),
+        facts.snapshot,
+        facts.mesh,
+        &question,
+        Some(walked),
+    );
     if report.verdict != Verdict::Broken {
         return None;
     }
@@ -92,7 +99,7 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
     // request's way that is behind need not be why the request failed. Plain text that is refused
     // is what being outside the mesh does.
     let is_outside = root.rung == Rung::Enrolment && failure.line.details == plain_text::REFUSED;
-    let is_of_request = (root.rung > Rung::Sync || is_outside) && root.subject.kind != "Request";
+    let is_of_request = (root.rung > Rung::Sync || is_outside) && root.subject != Subject::Request;
     (is_proven && is_of_request).then_some(root)
 }
 
@@ -110,7 +117,7 @@ fn bears(finding: &Finding, scope: &Scope) -> bool {
 fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failure) -> Finding {
     // A refusal because the mesh's own objects take the caller's identity away is nobody's wish.
     let is_of_mesh = matches!(
-        finding.subject.kind.as_str(),
+        finding.subject.kind(),
         "DestinationRule" | "PeerAuthentication"
     );
     let is_mishap = finding.code == "ML0908" && is_of_mesh;
@@ -138,10 +145,9 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     if is_wide && finding.rung == Rung::Upstream && serves_others(facts, failure) {
         // A limit that somebody wrote goes on turning requests away; an application may fail now
         // and then.
-        let is_written = facts
-            .mesh
-            .objects
-            .find(&finding.subject)
+        let subject = finding.subject.object();
+        let is_written = subject
+            .and_then(|object| facts.mesh.objects.find(object))
             .is_some_and(|object| object.group.ends_with(".istio.io"));
         finding.severity(if is_written {
             Severity::Warning

@@ -1,4 +1,4 @@
-//! Which proxies a climb visits, and the visit itself.
+//! Which proxies a question is about.
 
 use std::collections::BTreeSet;
 
@@ -30,8 +30,7 @@ pub(super) fn wanted(
 }
 
 /// The pods whose proxies a request may meet, as far as what was read tells: namespace and name.
-/// Who collects reads them and asks again, until there are no more.
-pub fn on_path(snapshot: &Snapshot, mesh: &Mesh, call: &Call) -> BTreeSet<(String, String)> {
+pub(super) fn on_path(snapshot: &Snapshot, mesh: &Mesh, call: &Call) -> BTreeSet<(String, String)> {
     let trace = walk::trace(snapshot, mesh, call, false);
     let mut found = pods(mesh, call, &trace);
     if call.from == Caller::Outside {
@@ -45,12 +44,9 @@ pub fn on_path(snapshot: &Snapshot, mesh: &Mesh, call: &Call) -> BTreeSet<(Strin
 }
 
 fn pods(mesh: &Mesh, call: &Call, trace: &Trace) -> BTreeSet<(String, String)> {
-    let of_hops = trace
-        .hops
-        .iter()
-        .filter_map(|hop| hop.proxy.split_once('/'));
+    let of_hops = trace.hops.iter().map(|hop| &hop.proxy);
     super::case::pods_on_path(mesh, call, trace)
         .map(|pod| (pod.namespace.clone(), pod.name.clone()))
-        .chain(of_hops.map(|(namespace, pod)| (namespace.to_owned(), pod.to_owned())))
+        .chain(of_hops.map(|proxy| (proxy.namespace.clone(), proxy.pod.clone())))
         .collect()
 }

@@ -1,19 +1,32 @@
-//! A fix that changes objects is tried out in memory before it is offered.
+//! Fourth stage: a fix that changes objects is tried out in memory before it is offered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Question, case, guarded};
-use crate::finding::{Evidence, Finding};
+use super::attribute::Attribution;
+use super::raise::guarded;
+use super::{ClimbContext, Question, case};
+use crate::finding::{Evidence, Finding, Subject, Trial};
 use crate::rules::{self, Case, Check, Facts, Lens};
 use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::Change;
 use meshladder_mesh::schema::Faults;
-use meshladder_mesh::{Change, ObjectRef};
 
 /// Every try runs a rule again on the whole mesh; the findings come with the root causes first.
 const MOST_TRIES: usize = 100;
 
+/// Tries every fix.
+pub(super) fn verify(mut attribution: Attribution, context: &ClimbContext<'_>) -> Attribution {
+    fixes(
+        &mut attribution.findings,
+        &context.facts,
+        context.case.as_ref(),
+        context.question,
+    );
+    attribution
+}
+
 /// Drops the fixes that do not make the finding go away; those that could not be tried say why.
-pub(super) fn fixes(
+fn fixes(
     findings: &mut [Finding],
     facts: &Facts<'_>,
     case: Option<&Case<'_>>,
@@ -29,26 +42,28 @@ pub(super) fn fixes(
             id: finding.id(),
         };
         finding.fixes.retain_mut(|fix| {
-            let (Some(change), None) = (&fix.change, &fix.unchecked) else {
+            let (Some(change), Trial::Pending) = (&fix.change, &fix.trial) else {
                 return true;
             };
             if !loud {
-                fix.unchecked =
-                    Some("it does not bear on the question, so it was not tried".to_owned());
+                fix.trial = Trial::Untried(
+                    "it does not bear on the question, so it was not tried".to_owned(),
+                );
                 return true;
             }
             if tries == 0 {
-                fix.unchecked = Some(others_were_tried());
+                fix.trial = Trial::Untried(others_were_tried());
                 return true;
             }
             tries -= 1;
             let Some(fires) = still_fires(&cause, &known, change, facts, case, question) else {
-                fix.unchecked = Some(
+                fix.trial = Trial::Untried(
                     "it shows in a running proxy, so it cannot be tried on objects alone"
                         .to_owned(),
                 );
                 return true;
             };
+            fix.trial = Trial::Works;
             !fires
         });
     }
@@ -61,7 +76,7 @@ fn others_were_tried() -> String {
 /// What should go away.
 struct Cause<'f> {
     code: &'static str,
-    subject: &'f ObjectRef,
+    subject: &'f Subject,
     id: String,
 }
 
@@ -93,7 +108,8 @@ fn still_fires(
     let changed =
         case.map(|case| case::build(&facts, case.call, case.trace, question.seen.as_ref()));
     let lens = Lens::of_climb(changed.as_ref());
-    let sink = guarded(rule, |sink| rule.ask(&facts, lens, sink));
+    // A rule that breaks on the changed objects says nothing of them.
+    let sink = guarded(rule, |sink| rule.ask(&facts, lens, sink)).ok()?;
     let same = |id: &String| *id == cause.id || !known.contains(id);
     Some(
         sink.findings
@@ -103,7 +119,7 @@ fn still_fires(
     )
 }
 
-/// The same for `analyze`, which may find thousands: fixes of one rule for objects that have
+/// Tries the fixes of `analyze`, which may find thousands: fixes of one rule for objects that have
 /// nothing to do with each other are tried together. Remarks are tried too.
 pub(super) fn together(findings: &mut [Finding], facts: &Facts<'_>) {
     let known: BTreeSet<String> = findings.iter().map(Finding::id).collect();
@@ -126,25 +142,20 @@ pub(super) fn together(findings: &mut [Finding], facts: &Facts<'_>) {
                     .is_some_and(|ids| ids.iter().any(same))
             });
             match fires {
-                Some(false) => finding.fixes[k].unchecked = Some(TRIED.to_owned()),
+                Some(false) => finding.fixes[k].trial = Trial::Works,
                 Some(true) => drop(finding.fixes.remove(k)),
-                None => finding.fixes[k].unchecked = Some(others_were_tried()),
+                None => finding.fixes[k].trial = Trial::Untried(others_were_tried()),
             }
         }
     }
     for fix in findings
         .iter_mut()
         .flat_map(|finding| &mut finding.fixes)
-        .filter(|fix| fix.change.is_some())
+        .filter(|fix| fix.change.is_some() && fix.trial == Trial::Pending)
     {
-        if fix.unchecked.take_if(|why| why == TRIED).is_none() {
-            fix.unchecked.get_or_insert_with(others_were_tried);
-        }
+        fix.trial = Trial::Untried(others_were_tried());
     }
 }
-
-/// Marks a fix that was tried and works, until all are.
-const TRIED: &str = "tried";
 
 /// The next fixes to try, as positions of finding and fix: of one rule, and no two about the same
 /// object.
@@ -153,7 +164,7 @@ fn batch(findings: &[Finding]) -> Option<Vec<(usize, usize)>> {
         finding
             .fixes
             .iter()
-            .position(|fix| fix.change.is_some() && fix.unchecked.is_none())
+            .position(|fix| fix.change.is_some() && fix.trial == Trial::Pending)
     };
     let first = findings
         .iter()
@@ -191,7 +202,7 @@ fn found(
     code: &str,
     changes: &[&Change],
     facts: &Facts<'_>,
-) -> Option<BTreeMap<ObjectRef, Vec<String>>> {
+) -> Option<BTreeMap<Subject, Vec<String>>> {
     let rule = rules::named(code)?;
     if !rule.is_of_objects() {
         return None;
@@ -203,8 +214,8 @@ fn found(
         faults: &faults,
         ..*facts
     };
-    let sink = guarded(rule, |sink| rule.ask(&facts, Lens::Objects, sink));
-    let mut still: BTreeMap<ObjectRef, Vec<String>> = BTreeMap::new();
+    let sink = guarded(rule, |sink| rule.ask(&facts, Lens::Objects, sink)).ok()?;
+    let mut still: BTreeMap<Subject, Vec<String>> = BTreeMap::new();
     for found in &sink.findings {
         still
             .entry(found.subject.clone())

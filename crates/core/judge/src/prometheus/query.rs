@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use meshladder_text::duration;
+
 /// What rows are split by, beside the flags and who reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum RateLabel {
     /// The service that was called.
     Destination,
     /// Which side reports: always asked for.
@@ -15,7 +17,7 @@ pub enum By {
     Version,
 }
 
-impl By {
+impl RateLabel {
     /// The labels it adds.
     pub fn labels(self) -> &'static [&'static str] {
         match self {
@@ -56,7 +58,7 @@ pub struct FlagQuery {
     /// What is counted.
     pub metric: Metric,
     /// What rows are split by.
-    pub by: Vec<By>,
+    pub by: Vec<RateLabel>,
     /// The window, as in `5m`.
     pub window: String,
     /// Only calls of this service.
@@ -177,33 +179,14 @@ pub fn quoted(text: &str) -> String {
 
 /// Seconds of a duration such as `5m` or `1h30m`; none for what Prometheus would not take.
 pub fn seconds(text: &str) -> Option<f64> {
-    const UNITS: [(&str, f64); 7] = [
-        ("ms", 0.001),
-        ("s", 1.0),
-        ("m", 60.0),
-        ("h", 3600.0),
-        ("d", 86_400.0),
-        ("w", 604_800.0),
-        ("y", 31_536_000.0),
-    ];
-    let (mut rest, mut sum) = (text, 0.0);
-    while !rest.is_empty() {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, tail) = rest.split_at(digits);
-        let letters = tail.bytes().take_while(u8::is_ascii_alphabetic).count();
-        let (unit, next) = tail.split_at(letters);
-        let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit)?;
-        sum += number.parse::<f64>().ok()? * scale;
-        rest = next;
-    }
-    (sum > 0.0).then_some(sum)
+    duration::prometheus_seconds(text).filter(|seconds| *seconds > 0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn query(by: &[By]) -> FlagQuery {
+    fn query(by: &[RateLabel]) -> FlagQuery {
         FlagQuery {
             metric: Metric::Requests,
             by: by.to_vec(),
@@ -221,7 +204,7 @@ mod tests {
         );
         let case = FlagQuery {
             namespace: Some("shop".to_owned()),
-            ..query(&[By::Version, By::Destination])
+            ..query(&[RateLabel::Version, RateLabel::Destination])
         };
         assert_eq!(
             case.rates("1h"),

@@ -1,6 +1,7 @@
 //! What was not looked at, in as few lines as there are reasons.
 
 use super::{Report, Verdict};
+use crate::finding::MissingFact;
 
 impl Report {
     /// What could not be read, and then what else is not known; a line for each reason. What leaves
@@ -11,8 +12,9 @@ impl Report {
             .coverage
             .iter()
             .filter(|(_, coverage)| coverage.why().is_some());
-        let unread = unread.map(|(need, coverage)| coverage.lack(need));
-        let unread: Vec<String> = unread
+        let unread =
+            unread.map(|(need, coverage)| MissingFact::Unread(need.clone(), coverage.clone()));
+        let unread: Vec<MissingFact> = unread
             .filter(|fact| !is_open || !self.unknown.contains(fact))
             .collect();
         let others = self
@@ -21,32 +23,28 @@ impl Report {
             .filter(|fact| !is_open && !unread.contains(fact));
         by_reason(&unread)
             .into_iter()
-            .chain(others.cloned())
+            .chain(others.map(ToString::to_string))
             .collect()
     }
 }
 
 /// Facts that lack for the same reason share it: `pods, services (denied: …)`, `proxies/ (not in
 /// what was read)`.
-pub fn by_reason(facts: &[String]) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+pub fn by_reason(facts: &[MissingFact]) -> Vec<String> {
+    let mut reasons: Vec<(Option<String>, Vec<String>)> = Vec::new();
     for fact in facts {
-        let (fact, reason) = fact.split_once(" (").unwrap_or((fact, ""));
-        match reasons
+        let (fact, reason) = fact.parts();
+        let same = reasons
             .iter_mut()
-            .find(|(other, _)| !reason.is_empty() && *other == reason)
-        {
+            .find(|(other, _)| reason.is_some() && *other == reason);
+        match same {
             Some((_, facts)) => facts.push(fact),
             None => reasons.push((reason, vec![fact])),
         }
     }
-    let told = reasons.into_iter().map(|(reason, facts)| {
-        let reason = if reason.is_empty() {
-            String::new()
-        } else {
-            format!(" ({reason}")
-        };
-        format!("{}{reason}", facts.join(", "))
+    let told = reasons.into_iter().map(|(reason, facts)| match reason {
+        Some(reason) => format!("{} ({reason})", facts.join(", ")),
+        None => facts.join(", "),
     });
     told.collect()
 }
@@ -54,21 +52,27 @@ pub fn by_reason(facts: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meshladder_capture::Kind;
+    use meshladder_capture::snapshot::{Coverage, Need, Part};
 
     #[test]
     fn facts_that_lack_for_one_reason_are_named_together() {
+        let denied = |kind| {
+            let coverage = Coverage::Denied("no right".to_owned());
+            MissingFact::Unread(Need::Objects(kind), coverage)
+        };
         let facts = [
-            "pods (denied: no right)",
-            "proxies/ (not-asked)",
-            "services (denied: no right)",
-            "what led to 503",
+            denied(Kind::Pod),
+            MissingFact::Unread(Need::Part(Part::Proxies), Coverage::NotAsked),
+            denied(Kind::Service),
+            "what led to 503".into(),
         ];
-        let told = by_reason(&facts.map(str::to_owned));
+        let told = by_reason(&facts);
         assert_eq!(
             told,
             [
                 "pods, services (denied: no right)",
-                "proxies/ (not-asked)",
+                "proxies/ (not in what was read)",
                 "what led to 503"
             ]
         );

@@ -119,12 +119,8 @@ impl Case<'_> {
     /// The clusters that the first hop may choose, taken apart:
     /// `outbound|8080|v2|catalog.shop.svc.cluster.local`.
     pub fn clusters(&self) -> impl Iterator<Item = &str> {
-        let first = self
-            .trace
-            .hops
-            .first()
-            .filter(|hop| hop.direction != "inbound");
-        first
+        self.trace
+            .sender()
             .into_iter()
             .flat_map(|hop| hop.clusters.iter().map(|(name, _)| name.as_str()))
     }

@@ -3,6 +3,7 @@
 use super::Rule;
 
 mod all_endpoints_ejected;
+pub(super) mod called_service;
 mod distribute_leads_nowhere;
 mod ejection_percent_below_one;
 mod endpoint_gone;
@@ -15,7 +16,6 @@ mod failover_without_outlier_detection;
 mod headless_endpoint_gone;
 mod listed_address_unreachable;
 mod locality;
-pub(super) mod met;
 mod network_policy_blocks_port;
 mod no_endpoint_on_node;
 mod no_pod_ready;

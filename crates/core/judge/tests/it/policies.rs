@@ -145,7 +145,7 @@ fn decide(
         .considered
         .iter()
         .filter(|c| c.matched != Tri::No)
-        .map(|c| c.what.clone());
+        .map(|c| c.what.to_string());
     let word = match verdict {
         PolicyVerdict::Allowed { .. } => "allowed",
         PolicyVerdict::Denied { .. } | PolicyVerdict::Refused(_) => "denied",

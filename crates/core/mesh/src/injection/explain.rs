@@ -1,13 +1,13 @@
 //! Why no webhook selects a pod, said of the object that would have to change.
 
-use super::{Candidate, Decision, INJECT, INJECTION, Injectors, REVISION, Stage, Template};
+use super::{Candidate, Decision, INJECT, INJECTION, Injectors, PodTemplate, REVISION, Stage};
 use crate::Object;
 use meshladder_text::tree::Node;
 
 impl<'m> Injectors<'m> {
     pub(super) fn explain(
         &self,
-        template: Template<'m>,
+        template: PodTemplate<'m>,
         candidates: &[Candidate<'m>],
     ) -> Decision<'m> {
         let pod = template.object;
@@ -57,7 +57,7 @@ impl<'m> Injectors<'m> {
 
     /// The namespace says nothing, so the pod would have to ask, and by a label: webhooks do not
     /// see annotations.
-    fn unlabelled(&self, template: Template<'m>, namespace: &'m Object) -> Decision<'m> {
+    fn unlabelled(&self, template: PodTemplate<'m>, namespace: &'m Object) -> Decision<'m> {
         let (pod, name) = (template.object, template.namespace());
         let wants = |node: &&Node| node.str() == Some("true");
         if let Some(label) = template.label(REVISION)

@@ -1,6 +1,6 @@
 //! istiod's own decision about a pod that the API server asks it about.
 
-use super::{Decision, INJECT, Injector, REVISION, Template};
+use super::{Decision, INJECT, Injector, PodTemplate, REVISION};
 use crate::Object;
 use crate::selector;
 use meshladder_text::tree::{Node, Value};
@@ -25,7 +25,7 @@ pub(super) struct Policy<'m> {
 }
 
 /// What keeps a proxy out of a pod whatever webhooks and policies say.
-pub(super) fn refusal(template: Template<'_>) -> Option<Decision<'_>> {
+pub(super) fn refusal(template: PodTemplate<'_>) -> Option<Decision<'_>> {
     let object = template.object;
     let namespace = template.namespace();
     if let Some(node) = template.host_network() {
@@ -49,7 +49,7 @@ pub(super) fn refusal(template: Template<'_>) -> Option<Decision<'_>> {
 }
 
 /// What the pod asks for itself. Values other than `true` and `false` ask for nothing.
-pub(super) fn choice(template: Template<'_>) -> Option<(bool, Decision<'_>)> {
+pub(super) fn choice(template: PodTemplate<'_>) -> Option<(bool, Decision<'_>)> {
     let (kind, node) = template.inject()?;
     let value = node.str()?;
     let what = format!("{} has {kind} {INJECT}={value}", template.object.id);
@@ -101,7 +101,7 @@ impl<'m> Policy<'m> {
 
     /// What it says of a pod that asks for nothing; none when it leaves the default, which is to
     /// inject.
-    pub(super) fn decide(&self, template: Template<'m>) -> Option<(bool, Decision<'m>)> {
+    pub(super) fn decide(&self, template: PodTemplate<'m>) -> Option<(bool, Decision<'m>)> {
         let decision = |what: String| Decision {
             what,
             object: self.object,

@@ -95,7 +95,7 @@ fn mesh(docs: &[&str]) -> Mesh {
 fn judge(mesh: &Mesh, kind: Kind) -> String {
     let injectors = mesh.injectors();
     let object = &mesh.objects.of_kind(kind)[0];
-    let injection = injectors.injection(Template::of(object).expect("it makes pods"));
+    let injection = injectors.injection(PodTemplate::of(object).expect("it makes pods"));
     let Decision { what, object, node } = &injection.decided_by;
     let revision = injection.revision.unwrap_or("-");
     let place = object.pointer_of(node);

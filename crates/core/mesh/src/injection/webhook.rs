@@ -1,10 +1,11 @@
 //! Injector webhooks, and which pods the API server asks them about.
 
-use super::{Decision, REVISION, Template};
-use crate::namespaces::Selected;
+use super::{Decision, PodTemplate, REVISION};
+use crate::namespaces::NamespaceMatch;
 use crate::selector;
+use crate::views::MutatingWebhook;
+use crate::views::webhook::Webhook;
 use crate::{Mesh, Object, present};
-use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -55,24 +56,19 @@ pub enum Stage {
 
 /// Every injector webhook.
 pub(super) fn all(mesh: &Mesh) -> Vec<Injector<'_>> {
-    let configs = mesh.objects.of_kind(Kind::MutatingWebhook).iter();
-    let hooks = configs.flat_map(|config| {
-        let hooks = config
-            .node
-            .get("webhooks")
-            .map_or(&[][..], Node::items)
-            .iter();
-        hooks
-            .filter(|hook| is_injector(hook))
-            .map(move |node| Injector {
-                config,
-                node,
-                name: node.str_at("name").unwrap_or_default(),
-                revision: config.label(REVISION),
-                tag: config.label("istio.io/tag"),
-            })
-    });
-    hooks.collect()
+    let mut injectors = Vec::new();
+    for config in MutatingWebhook::all(&mesh.objects) {
+        for hook in config.webhooks().filter(|hook| is_injector(hook.node)) {
+            injectors.push(Injector {
+                config: config.object,
+                node: hook.node,
+                name: hook.name(),
+                revision: config.object.label(REVISION),
+                tag: config.object.label("istio.io/tag"),
+            });
+        }
+    }
+    injectors
 }
 
 /// Other meshes have injectors too; `/inject` is the path istiod serves, and `istio.io` ends the
@@ -97,7 +93,7 @@ fn is_injector(hook: &Node) -> bool {
 impl<'m> Injector<'m> {
     /// Whether a pod is refused when the webhook does not answer. "Defaults to Fail."
     pub fn fails_closed(self) -> bool {
-        self.node.str_at("failurePolicy") != Some("Ignore")
+        Webhook::of(self.node).fails_closed()
     }
 
     /// The revisions and tags that its selectors ask for.
@@ -118,7 +114,7 @@ impl<'m> Injector<'m> {
         })
     }
 
-    pub(super) fn candidate(self, mesh: &'m Mesh, template: Template<'m>) -> Candidate<'m> {
+    pub(super) fn candidate(self, mesh: &'m Mesh, template: PodTemplate<'m>) -> Candidate<'m> {
         let declines = self
             .rules()
             .or_else(|| self.namespace(mesh, template))
@@ -166,22 +162,22 @@ impl<'m> Injector<'m> {
     }
 
     /// "Default to the empty LabelSelector, which matches everything."
-    fn namespace(self, mesh: &'m Mesh, template: Template<'m>) -> Option<Candidate<'m>> {
+    fn namespace(self, mesh: &'m Mesh, template: PodTemplate<'m>) -> Option<Candidate<'m>> {
         let selector = present(self.node, "namespaceSelector")?;
         let name = template.namespace();
         let (node, why) = match mesh.selects_namespace(selector, name) {
-            Selected::Yes => return None,
-            Selected::Unknown => {
+            NamespaceMatch::Yes => return None,
+            NamespaceMatch::Unknown => {
                 let fact = format!("the labels of namespace {name}");
                 return Some(self.cannot_tell(Stage::Namespace, selector, fact));
             }
-            Selected::No(unmet) => (unmet.node, format!("namespace {name} {unmet}")),
-            Selected::NotByName(node) => (node, format!("the namespace is {name}")),
+            NamespaceMatch::No(unmet) => (unmet.node, format!("namespace {name} {unmet}")),
+            NamespaceMatch::NotByName(node) => (node, format!("the namespace is {name}")),
         };
         Some(self.declines(Stage::Namespace, node, why))
     }
 
-    fn object(self, template: Template<'m>) -> Option<Candidate<'m>> {
+    fn object(self, template: PodTemplate<'m>) -> Option<Candidate<'m>> {
         let unmet = selector::unmet(present(self.node, "objectSelector")?, template.labels())?;
         let declines = self.declines(
             Stage::Object,

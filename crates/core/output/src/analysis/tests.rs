@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::report::Paint;
+use crate::paint::Paint;
 use meshladder_capture::snapshot::{Builder, DocId};
 use meshladder_judge::finding::{Confidence, Evidence, Fix, Rung, Severity, Spot};
 use meshladder_judge::report::{self, Report, Topic, Verdict};
@@ -33,7 +33,7 @@ fn report() -> Report {
         rung: Rung::Config,
         severity: Severity::Error,
         confidence: Confidence::Proven,
-        subject: ObjectRef::new("A", "n", "a"),
+        subject: ObjectRef::new("A", "n", "a").into(),
         message: "a & b: \"claimed\" <twice>\n, 100% | sure".to_owned(),
         evidence: vec![
             evidence("k8s/a.yaml", "/spec/host", "the host"),

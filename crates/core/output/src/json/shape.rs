@@ -1,6 +1,7 @@
 //! Shapes that several answers share. Each answer has its own structs beside the command that
 //! prints it; their fields stand in the order in which they are written.
 
+use meshladder_judge::finding::Subject;
 use meshladder_mesh::ObjectRef;
 use serde::{Serialize, Serializer};
 
@@ -25,6 +26,16 @@ pub(crate) struct ObjectJson<'a> {
     name: &'a str,
 }
 
+impl<'a> From<&'a Subject> for ObjectJson<'a> {
+    fn from(subject: &'a Subject) -> Self {
+        Self {
+            kind: subject.kind(),
+            namespace: subject.namespace(),
+            name: subject.name(),
+        }
+    }
+}
+
 impl<'a> From<&'a ObjectRef> for ObjectJson<'a> {
     fn from(object: &'a ObjectRef) -> Self {
         Self {
@@ -44,6 +55,16 @@ pub(crate) struct SubjectJson<'a> {
     namespace: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     name: &'a str,
+}
+
+impl<'a> From<&'a Subject> for SubjectJson<'a> {
+    fn from(subject: &'a Subject) -> Self {
+        Self {
+            kind: subject.kind(),
+            namespace: subject.namespace(),
+            name: subject.name(),
+        }
+    }
 }
 
 impl<'a> From<&'a ObjectRef> for SubjectJson<'a> {

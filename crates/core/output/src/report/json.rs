@@ -3,7 +3,7 @@
 use crate::json::{API_VERSION, SubjectJson, to_pretty};
 use crate::question::QuestionJson;
 use meshladder_judge::finding::{Evidence, Fix, Rung};
-use meshladder_judge::report::{Outcome, Report, RungOutcome, Shown, Told};
+use meshladder_judge::report::{Citation, Outcome, Report, ReportEntry, RungOutcome};
 use meshladder_judge::rules;
 use serde::Serialize;
 
@@ -22,9 +22,9 @@ pub(crate) struct ReportJson<'a> {
     verdict: &'static str,
     broken_rung: Option<&'static str>,
     findings: Vec<FindingJson<'a>>,
-    rungs: Vec<RungJson<'a>>,
+    rungs: Vec<RungJson>,
     coverage: Vec<CoverageJson<'a>>,
-    unknown: &'a [String],
+    unknown: Vec<String>,
 }
 
 impl<'a> From<&'a Report> for ReportJson<'a> {
@@ -47,7 +47,7 @@ impl<'a> From<&'a Report> for ReportJson<'a> {
             findings: report.findings.iter().map(FindingJson::from).collect(),
             rungs: report.rungs.iter().map(RungJson::from).collect(),
             coverage,
-            unknown: &report.unknown,
+            unknown: report.unknown.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -70,8 +70,8 @@ struct FindingJson<'a> {
     caused_by: &'a [String],
 }
 
-impl<'a> From<&'a Told> for FindingJson<'a> {
-    fn from(told: &'a Told) -> Self {
+impl<'a> From<&'a ReportEntry> for FindingJson<'a> {
+    fn from(told: &'a ReportEntry) -> Self {
         let finding = &told.finding;
         let mut evidence = Vec::new();
         for (proof, shown) in finding.evidence.iter().zip(&told.shown) {
@@ -105,7 +105,7 @@ struct EvidenceJson<'a> {
 }
 
 impl<'a> EvidenceJson<'a> {
-    fn new(evidence: &'a Evidence, shown: &'a Shown) -> Self {
+    fn new(evidence: &'a Evidence, shown: &'a Citation) -> Self {
         Self {
             doc: evidence.doc.as_str(),
             pointer: shown.pointer.as_deref(),
@@ -131,24 +131,24 @@ impl<'a> From<&'a Fix> for FixJson<'a> {
             kind: fix.kind.word(),
             risk: fix.risk.word(),
             text: &fix.text,
-            checked: fix.change.is_some() && fix.unchecked.is_none(),
-            unchecked: fix.unchecked.as_deref(),
+            checked: fix.change.is_some() && fix.why_untried().is_none(),
+            unchecked: fix.why_untried(),
         }
     }
 }
 
 #[derive(Debug, Serialize)]
-struct RungJson<'a> {
+struct RungJson {
     rung: &'static str,
     outcome: &'static str,
     examined: usize,
-    why: Option<&'a str>,
+    why: Option<String>,
 }
 
-impl<'a> From<&'a RungOutcome> for RungJson<'a> {
-    fn from(rung: &'a RungOutcome) -> Self {
+impl From<&RungOutcome> for RungJson {
+    fn from(rung: &RungOutcome) -> Self {
         let why = if let Outcome::Skipped(why) = &rung.outcome {
-            Some(why.as_str())
+            Some(why.to_string())
         } else {
             None
         };

@@ -41,7 +41,7 @@ struct OutcomeJson<'a> {
 
 impl<'a> TraceJson<'a> {
     fn new(trace: &'a Trace, call: &'a Call, snapshot: &Snapshot) -> Self {
-        let mut documents = Documents {
+        let mut documents = OpenDocuments {
             snapshot,
             open: BTreeMap::new(),
         };
@@ -89,7 +89,7 @@ impl<'a> From<&'a End> for EndJson<'a> {
 struct BranchJson<'a> {
     weight: Option<f64>,
     cluster: Option<&'a str>,
-    endpoint: Option<&'a str>,
+    endpoint: Option<String>,
     #[serde(flatten)]
     end: EndJson<'a>,
 }
@@ -99,7 +99,7 @@ impl<'a> From<&'a Branch> for BranchJson<'a> {
         Self {
             weight: branch.weight.map(super::millionths),
             cluster: branch.cluster.as_deref(),
-            endpoint: branch.endpoint.as_deref(),
+            endpoint: branch.endpoint.map(|(ip, port)| format!("{ip}:{port}")),
             end: EndJson::from(&branch.end),
         }
     }
@@ -108,14 +108,14 @@ impl<'a> From<&'a Branch> for BranchJson<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HopJson<'a> {
-    proxy: &'a str,
+    proxy: String,
     direction: &'static str,
     listener: Option<&'a str>,
     filter_chain: Option<&'a str>,
     route_config: Option<&'a str>,
     virtual_host: Option<&'a str>,
     route: Option<&'a str>,
-    clusters: Vec<WeightedCluster<'a>>,
+    clusters: Vec<WeightedClusterJson<'a>>,
     endpoints: Vec<EndpointJson<'a>>,
     tls: &'static str,
     log: LogJson<'a>,
@@ -123,7 +123,7 @@ struct HopJson<'a> {
 }
 
 #[derive(Serialize)]
-struct WeightedCluster<'a> {
+struct WeightedClusterJson<'a> {
     name: &'a str,
     weight: Option<u64>,
 }
@@ -136,10 +136,10 @@ struct EndpointJson<'a> {
 }
 
 impl<'a> HopJson<'a> {
-    fn new(hop: &'a Hop, documents: &mut Documents<'_>) -> Self {
+    fn new(hop: &'a Hop, documents: &mut OpenDocuments<'_>) -> Self {
         let mut clusters = Vec::new();
         for (name, weight) in &hop.clusters {
-            clusters.push(WeightedCluster {
+            clusters.push(WeightedClusterJson {
                 name,
                 weight: *weight,
             });
@@ -148,7 +148,7 @@ impl<'a> HopJson<'a> {
         for endpoint in &hop.endpoints {
             endpoints.push(EndpointJson {
                 address: &endpoint.address,
-                health: &endpoint.health,
+                health: endpoint.health.word(),
                 cluster: &endpoint.cluster,
             });
         }
@@ -157,8 +157,8 @@ impl<'a> HopJson<'a> {
             steps.push(StepJson::new(step, documents));
         }
         Self {
-            proxy: &hop.proxy,
-            direction: hop.direction,
+            proxy: hop.proxy.namespaced_name(),
+            direction: hop.direction.word(),
             listener: hop.listener.as_deref(),
             filter_chain: hop.filter_chain.as_deref(),
             route_config: hop.route_config.as_deref(),
@@ -166,7 +166,7 @@ impl<'a> HopJson<'a> {
             route: hop.route.as_deref(),
             clusters,
             endpoints,
-            tls: hop.tls,
+            tls: hop.tls.word(),
             log: LogJson::from(&hop.log),
             steps,
         }
@@ -204,13 +204,13 @@ struct StepJson<'a> {
 }
 
 impl<'a> StepJson<'a> {
-    fn new(step: &'a Step, documents: &mut Documents<'_>) -> Self {
+    fn new(step: &'a Step, documents: &mut OpenDocuments<'_>) -> Self {
         let mut evidence = Vec::new();
         for at in &step.evidence {
             evidence.push(documents.place(at));
         }
         Self {
-            stage: step.stage,
+            stage: step.stage.word(),
             chosen: &step.chosen,
             object: step.object.as_deref(),
             considered: step.considered.iter().map(CandidateJson::from).collect(),
@@ -221,7 +221,7 @@ impl<'a> StepJson<'a> {
 
 #[derive(Serialize)]
 struct CandidateJson<'a> {
-    what: &'a str,
+    what: String,
     matched: &'static str,
     why: &'a str,
 }
@@ -229,7 +229,7 @@ struct CandidateJson<'a> {
 impl<'a> From<&'a MatchCandidate> for CandidateJson<'a> {
     fn from(candidate: &'a MatchCandidate) -> Self {
         Self {
-            what: &candidate.what,
+            what: candidate.what.to_string(),
             matched: candidate.matched.word(),
             why: &candidate.why,
         }
@@ -248,12 +248,12 @@ struct PlaceJson<'a> {
 
 /// The documents that steps name. A large one is read anew each time it is opened, and most steps
 /// are about the same two.
-struct Documents<'s> {
+struct OpenDocuments<'s> {
     snapshot: &'s Snapshot,
     open: BTreeMap<DocId, Option<Document>>,
 }
 
-impl Documents<'_> {
+impl OpenDocuments<'_> {
     fn place<'a>(&mut self, at: &'a At) -> PlaceJson<'a> {
         let document = self
             .open

@@ -142,7 +142,10 @@ mod tests {
         let branch = |weight, endpoint: &str, code| Branch {
             weight: Some(weight),
             cluster: Some("c".to_owned()),
-            endpoint: Some(endpoint.to_owned()),
+            endpoint: endpoint
+                .parse()
+                .ok()
+                .map(|at: std::net::SocketAddr| (at.ip(), at.port())),
             end: end(code),
         };
         let hop = Hop {

@@ -2,7 +2,7 @@
 
 use meshladder_capture::access_log::{FormatList, LineKind};
 use meshladder_capture::flags;
-use meshladder_judge::logs::{By, Class, judge};
+use meshladder_judge::logs::{AnswerClass, Responder, judge};
 
 use crate::expect::{expect_file, root};
 use crate::meshes::shared;
@@ -161,15 +161,15 @@ fn it_is_told_who_ended_what_a_real_envoy_logged() {
         let judgement = judge(&record);
         let details = row.get("response_code_details");
         let by = match (details, row.flags()[..].first().copied()) {
-            ("via_upstream", _) => By::NextHop,
-            (_, Some("DC" | "DR")) => By::Client,
-            _ if details.starts_with("upstream_reset_after") => By::NextHop,
-            _ => By::ThisProxy,
+            ("via_upstream", _) => Responder::NextHop,
+            (_, Some("DC" | "DR")) => Responder::Client,
+            _ if details.starts_with("upstream_reset_after") => Responder::NextHop,
+            _ => Responder::ThisProxy,
         };
         assert_eq!(judgement.by, by, "{line}");
         let code: u16 = row.get("code").parse().expect("a status");
         let mut fine = code < 400 && code > 0 && row.flags().iter().all(|flag| *flag == "DI");
         fine |= TAKEN_FOR_FINE.contains(&(row.get("code"), row.get("flags")));
-        assert_eq!(judgement.class == Class::Fine, fine, "{line}");
+        assert_eq!(judgement.class == AnswerClass::Fine, fine, "{line}");
     }
 }

@@ -40,7 +40,8 @@ struct Priority {
 /// priority, unhealthy ones do; where the two cannot be told apart, it must not matter.
 pub(super) fn choose(endpoints: &[Endpoint<'_>], policy: &LbPolicy) -> ClusterChoice {
     let choice = Balance::of(endpoints, policy).choice();
-    let is_unhealthy = |endpoint: &Endpoint<'_>| matches!(endpoint.health, Health::Unhealthy(_));
+    let is_unhealthy =
+        |endpoint: &Endpoint<'_>| matches!(endpoint.health, Health::Ejected | Health::Unhealthy(_));
     if !policy.is_dump_alone || !endpoints.iter().any(is_unhealthy) {
         return choice;
     }
@@ -242,7 +243,7 @@ impl Priority {
                 self.degraded += 1;
                 self.weights[1] += endpoint.weight;
             }
-            Health::Unhealthy(_) => {}
+            Health::Ejected | Health::Unhealthy(_) => {}
         }
     }
 

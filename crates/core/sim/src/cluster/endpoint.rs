@@ -48,8 +48,10 @@ pub enum Health {
     Healthy,
     /// When there are not enough healthy ones.
     Degraded,
+    /// No, since outlier detection has ejected it.
+    Ejected,
     /// No, for this reason.
-    Unhealthy(Cow<'static, str>),
+    Unhealthy(&'static str),
 }
 
 /// All that documents say of endpoints.
@@ -194,17 +196,16 @@ impl Health {
     /// Envoy as `UNHEALTHY`".
     fn of_eds(status: &str) -> Self {
         match status {
-            "UNHEALTHY" => Self::Unhealthy("istiod says it is unhealthy (EDS)".into()),
-            DRAINING => Self::Unhealthy("istiod says it is draining (EDS)".into()),
-            "TIMEOUT" => Self::Unhealthy("istiod says its health check timed out (EDS)".into()),
+            "UNHEALTHY" => Self::Unhealthy("istiod says it is unhealthy (EDS)"),
+            DRAINING => Self::Unhealthy("istiod says it is draining (EDS)"),
+            "TIMEOUT" => Self::Unhealthy("istiod says its health check timed out (EDS)"),
             "DEGRADED" => Self::Degraded,
             _ => Self::Healthy,
         }
     }
 
     fn of_host(host: &HostStatus<'_>) -> Self {
-        const FAILURES: [(&str, &str); 4] = [
-            ("failed_outlier_check", "ejected by outlier detection"),
+        const FAILURES: [(&str, &str); 3] = [
             (
                 "pending_active_hc",
                 "waits for its first active health check",
@@ -219,8 +220,11 @@ impl Health {
             ),
         ];
         let has = |flag: &str| host.has(flag);
+        if has("failed_outlier_check") {
+            return Self::Ejected;
+        }
         if let Some((_, why)) = FAILURES.iter().find(|(flag, _)| has(flag)) {
-            return Self::Unhealthy((*why).into());
+            return Self::Unhealthy(why);
         }
         match Self::of_eds(&host.eds_health()) {
             Self::Healthy if has("failed_active_degraded_check") => Self::Degraded,

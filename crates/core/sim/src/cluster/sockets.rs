@@ -25,9 +25,10 @@ pub(super) enum SocketPlace {
 }
 
 /// What a request travels in, in Istio's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsMode {
     /// Plain text.
+    #[default]
     None,
     /// Mutual TLS with the workload's own certificate.
     Istio,

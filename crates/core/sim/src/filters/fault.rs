@@ -5,6 +5,7 @@ use crate::answer::{Answer, is_grpc};
 use crate::matcher::HeaderMatcher;
 use crate::runtime::{Fraction, Runtime};
 use crate::{Request, Tri};
+use meshladder_text::duration::milliseconds;
 use meshladder_text::json::Raw;
 
 /// A compiled `HTTPFault`.
@@ -66,7 +67,7 @@ impl HttpFault {
             delay: raw.get("delay").map(|delay| Delay {
                 milliseconds: delay
                     .string_at("fixed_delay")
-                    .map(|text| milliseconds(&text)),
+                    .map(|text| milliseconds(&text).unwrap_or_default()),
                 percentage: percentage(
                     delay,
                     &key(
@@ -227,19 +228,4 @@ fn probability(fraction: Fraction, header: Option<u64>) -> f64 {
 
 fn number(request: &Request, header: &str) -> Option<u64> {
     request.values(header).next()?.parse().ok()
-}
-
-/// A protobuf duration, `0.500s`.
-fn milliseconds(text: &str) -> u64 {
-    let seconds: f64 = text
-        .strip_suffix('s')
-        .and_then(|seconds| seconds.parse().ok())
-        .unwrap_or_default();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a delay is not negative"
-    )]
-    let milliseconds = (seconds * 1000.0) as u64;
-    milliseconds
 }

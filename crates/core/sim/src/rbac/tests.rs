@@ -165,8 +165,11 @@ fn reasons_name_the_one_field_that_failed() {
         "header :method `PUT` is not `GET`, `POST` (and 2 more)"
     );
     assert_eq!(
-        (considered.what.as_str(), &considered.matched),
-        ("policy ns[shop]-policy[payments]-rule[0]", &Tri::No)
+        (considered.what.to_string(), &considered.matched),
+        (
+            "policy ns[shop]-policy[payments]-rule[0]".to_owned(),
+            &Tri::No
+        )
     );
 }
 

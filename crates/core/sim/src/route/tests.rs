@@ -107,7 +107,7 @@ fn an_unknown_route_ahead_of_the_winner_leaves_it_undecided() {
     let considered: Vec<_> = record
         .considered
         .iter()
-        .map(|c| (&*c.what, c.matched.word(), &*c.why))
+        .map(|c| (c.what.to_string(), c.matched.word(), &*c.why))
         .collect();
     let expected = [
         ("virtual host v", "yes", "host `a` has its domain `*`"),
@@ -118,7 +118,10 @@ fn an_unknown_route_ahead_of_the_winner_leaves_it_undecided() {
         ),
         ("route rest: prefix /", "yes", "path `/b` starts with `/`"),
     ];
-    assert_eq!(considered, expected);
+    assert_eq!(
+        considered,
+        expected.map(|(what, word, why)| (what.to_owned(), word, why))
+    );
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl<'a> VirtualHost<'a> {
     pub(super) fn candidate(&self, request: &Request, domain: usize) -> MatchCandidate {
         let domain = &self.domains[domain];
         MatchCandidate {
-            what: format!("virtual host {}", self.name),
+            what: format!("virtual host {}", self.name).into(),
             matched: Tri::Yes,
             why: format!("host `{}` has its domain `{domain}`", request.authority),
             at: self.raw.offset(),
@@ -177,8 +177,8 @@ impl<'a> Route<'a> {
         let path = self.route_match.describe();
         MatchCandidate {
             what: match &*self.name {
-                "" => path,
-                name => format!("route {name}: {path}"),
+                "" => path.into(),
+                name => format!("route {name}: {path}").into(),
             },
             matched: matched.clone(),
             why: self.route_match.why(context),

@@ -12,7 +12,7 @@ use crate::rbac::policy_in;
 use crate::request::Request;
 use crate::state::Peer;
 use crate::tls::Handshake;
-use crate::trace::{At, Branch, End, EndKind, Hop, Step};
+use crate::trace::{At, Branch, End, EndKind, Hop, HopDirection, Step, StepOutcome, TraceStage};
 use crate::{Answer, DecisionRecord};
 use meshladder_text::time::Time;
 
@@ -95,7 +95,6 @@ pub(super) fn branch(
     endpoint: Option<(IpAddr, u16)>,
     end: End,
 ) -> Branch {
-    let endpoint = endpoint.map(|(ip, port)| format!("{ip}:{port}"));
     Branch {
         weight,
         cluster: cluster.map(str::to_owned),
@@ -124,7 +123,7 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, "outbound", now, detail).cross(
+        Crossing::new(self, HopDirection::Outbound, now, detail).cross(
             TrafficDirection::Outbound,
             request,
             is_tcp,
@@ -139,7 +138,7 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, "inbound", now, detail).cross(
+        Crossing::new(self, HopDirection::Inbound, now, detail).cross(
             TrafficDirection::Inbound,
             request,
             is_tcp,
@@ -153,28 +152,31 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, "gateway", now, detail).cross(TrafficDirection::Inbound, request, false)
+        Crossing::new(self, HopDirection::Gateway, now, detail).cross(
+            TrafficDirection::Inbound,
+            request,
+            false,
+        )
     }
 }
 
 impl<'p, 'a> Crossing<'p, 'a> {
     fn new(
         proxy: &'p Proxy<'a>,
-        direction: &'static str,
+        direction: HopDirection,
         now: Option<Time>,
         detail: Detail,
     ) -> Self {
         let hop = Hop {
-            proxy: proxy.name.to_owned(),
+            proxy: proxy.id.clone(),
             direction,
-            tls: "none",
             ..Hop::default()
         };
         Self {
             proxy,
             now,
             detail,
-            inbound: direction == "inbound",
+            inbound: direction == HopDirection::Inbound,
             says_http: false,
             hop,
         }
@@ -190,7 +192,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
 
     fn step(
         &mut self,
-        stage: &'static str,
+        stage: TraceStage,
+        outcome: StepOutcome,
         chosen: impl FnOnce() -> String,
         record: DecisionRecord,
         at: Option<usize>,
@@ -208,6 +211,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let considered = record.considered;
         self.hop.steps.push(Step {
             stage,
+            outcome,
             chosen: chosen(),
             considered,
             evidence,
@@ -243,7 +247,13 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let taken = match proxy.listeners.accept(side, connection, &mut record) {
             ListenerOutcome::Taken(taken) => taken,
             ListenerOutcome::NotCaptured(why) => {
-                self.step("listener", || format!("none: {why}"), record, None);
+                self.step(
+                    TraceStage::Listener,
+                    StepOutcome::GoesOn,
+                    || format!("none: {why}"),
+                    record,
+                    None,
+                );
                 let sent = Rc::new(Sent {
                     request: request.clone(),
                     is_tcp,
@@ -259,7 +269,13 @@ impl<'p, 'a> Crossing<'p, 'a> {
                 }];
             }
             ListenerOutcome::NoListener => {
-                self.step("listener", || "none".to_owned(), record, None);
+                self.step(
+                    TraceStage::Listener,
+                    StepOutcome::Ended,
+                    || "none".to_owned(),
+                    record,
+                    None,
+                );
                 return vec![Way::end(End::new(
                     EndKind::NoListener,
                     0,
@@ -271,14 +287,21 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let listener = taken.listener;
         self.note(|hop| hop.listener = Some(listener.name.to_string()));
         let words = || format!("{}: {}", listener.name, taken.how.words());
-        self.step("listener", words, record, Some(listener.at));
+        self.step(
+            TraceStage::Listener,
+            StepOutcome::GoesOn,
+            words,
+            record,
+            Some(listener.at),
+        );
         self.object(|| object::of(listener.raw));
         let mut record = self.record();
         let chain = match taken.chain(connection, &mut record) {
             ChainChoice::Chain(chain) => chain,
             ChainChoice::None => {
                 self.step(
-                    "filter-chain",
+                    TraceStage::FilterChain,
+                    StepOutcome::Ended,
                     || "none".to_owned(),
                     record,
                     Some(listener.at),
@@ -290,7 +313,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
             }
             ChainChoice::Undecided(fact) => {
                 self.step(
-                    "filter-chain",
+                    TraceStage::FilterChain,
+                    StepOutcome::Undecided,
                     || format!("it depends on {fact}"),
                     record,
                     Some(listener.at),
@@ -302,7 +326,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
             hop.filter_chain = (!chain.name.is_empty()).then(|| chain.name.to_string())
         });
         self.step(
-            "filter-chain",
+            TraceStage::FilterChain,
+            StepOutcome::GoesOn,
             || listener.chains.label(chain),
             record,
             Some(chain.at),
@@ -314,7 +339,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
             Handshake::Terminated { peer, .. } => Peer::Tls(peer.unwrap_or_default().to_vec()),
             Handshake::Failed { why, .. } => {
                 self.step(
-                    "tls",
+                    TraceStage::Tls,
+                    StepOutcome::Ended,
                     || why.clone(),
                     DecisionRecord::dropping(),
                     Some(chain.at),
@@ -323,7 +349,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
             }
             Handshake::Unknown(fact) => {
                 self.step(
-                    "tls",
+                    TraceStage::Tls,
+                    StepOutcome::Undecided,
                     || format!("it depends on {fact}"),
                     DecisionRecord::dropping(),
                     Some(chain.at),

@@ -23,14 +23,13 @@ use crate::tls::{Secrets, Transport};
 use crate::upgrade::Upgrades;
 use meshladder_capture::envoy::clusters::ClusterStatuses as Statuses;
 use meshladder_capture::envoy::dump::{Dump, Section};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, ProxyRef};
 use meshladder_text::json::Raw;
 use meshladder_text::x509;
 
 /// A proxy, ready to be asked.
 pub(super) struct Proxy<'a> {
-    /// `namespace/pod`.
-    pub(super) name: &'a str,
+    pub(super) id: &'a ProxyRef,
     pub(super) doc: &'a DocId,
     pub(super) listeners: Listeners<'a>,
     pub(super) clusters: Clusters<'a>,
@@ -85,7 +84,7 @@ impl<'a> Proxy<'a> {
             .as_deref()
             .and_then(|text| Statuses::read(text).ok());
         Ok(Self {
-            name: &loaded.name,
+            id: &loaded.proxy,
             doc: &loaded.dump.id,
             runtime: dump
                 .section(Section::Bootstrap)

@@ -69,7 +69,7 @@ fn safe(fix: &Fix) -> Option<(&Fix, &Change)> {
     let change = fix
         .change
         .as_ref()
-        .filter(|_| fix.unchecked.is_none() && fix.risk == Risk::Reversible)?;
+        .filter(|_| fix.why_untried().is_none() && fix.risk == Risk::Reversible)?;
     matches!(change.patch, Patch::Merge(_) | Patch::Json(_)).then_some((fix, change))
 }
 

@@ -7,7 +7,6 @@ use meshladder_capture::envoy::logging::DefaultLevels;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, Need, ProxyRef, Snapshot};
 use meshladder_collect::live::{Choice, Purpose, Session};
-use meshladder_mesh::pod::Pod;
 use meshladder_mesh::target::Target;
 use meshladder_text::tree::Node;
 
@@ -17,14 +16,14 @@ use crate::exit::{Failure, INTERRUPTED, UNREADABLE};
 use crate::out;
 
 /// A connected cluster and the pods that are meant.
-pub(in crate::cmd) struct Found {
+pub(in crate::cmd) struct PodSelection {
     pub(in crate::cmd) session: Session,
     pub(in crate::cmd) snapshot: Snapshot,
     pub(in crate::cmd) pods: Vec<ProxyRef>,
     defaults: BTreeMap<ProxyRef, DefaultLevels>,
 }
 
-impl Found {
+impl PodSelection {
     /// The levels that a pod's proxy starts with.
     pub(in crate::cmd) fn defaults(&self, pod: &ProxyRef) -> DefaultLevels {
         self.defaults.get(pod).cloned().unwrap_or_default()
@@ -38,7 +37,7 @@ pub(in crate::cmd) fn find(
     global: &Global,
     texts: &[String],
     whole: bool,
-) -> Result<Found, Failure> {
+) -> Result<PodSelection, Failure> {
     let namespace = global
         .namespace
         .clone()
@@ -82,7 +81,7 @@ pub(in crate::cmd) fn find(
         ));
     }
     let defaults = defaults(&snapshot);
-    Ok(Found {
+    Ok(PodSelection {
         session,
         snapshot,
         pods,
@@ -151,7 +150,7 @@ fn defaults(snapshot: &Snapshot) -> BTreeMap<ProxyRef, DefaultLevels> {
 /// Every pod that was read.
 pub(in crate::cmd) fn each_pod(snapshot: &Snapshot, mut take: impl FnMut(ProxyRef, &Node)) {
     object::each(snapshot, |object| {
-        if Pod::of(object).is_some() {
+        if object.is(Kind::Pod) {
             let own = |text: &str| text.to_owned();
             let (namespace, pod) = (own(object.namespace()), own(object.name()));
             take(

@@ -2,16 +2,17 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use meshladder_judge::logs::{Filter, Terms};
+use meshladder_judge::logs::{LineFilter, Terms};
+use meshladder_text::duration;
 use meshladder_text::time::Time;
 
 use crate::args::logs::Filters;
 use crate::exit::{Failure, USAGE};
 
 /// Reads the filters; `taken_at` is what a duration is counted back from.
-pub(super) fn of(flags: &Filters, taken_at: Option<Time>) -> Result<Filter, Failure> {
+pub(super) fn of(flags: &Filters, taken_at: Option<Time>) -> Result<LineFilter, Failure> {
     let time = |text: &Option<String>| text.as_deref().map(|text| time(text, taken_at)).transpose();
-    Ok(Filter {
+    Ok(LineFilter {
         wanted: Terms {
             flags: flags.flag.clone(),
             clusters: flags.cluster.clone(),
@@ -63,19 +64,11 @@ pub(super) fn now() -> Option<Time> {
 
 /// `90s`, `10m`, `2h`, `1d`
 pub(super) fn seconds(text: &str) -> Option<i64> {
-    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let unit = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => return None,
-    };
-    number
-        .parse::<i64>()
-        .ok()
-        .filter(|number| *number >= 0)?
-        .checked_mul(unit)
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what is longer than all time is all time"
+    )]
+    duration::prometheus_seconds(text).map(|seconds| seconds as i64)
 }
 
 #[cfg(test)]

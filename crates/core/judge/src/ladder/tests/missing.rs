@@ -239,7 +239,7 @@ fn a_workload_of_a_kind_that_cannot_be_read_is_not_judged() {
         report
             .unknown
             .iter()
-            .any(|fact| fact.starts_with("deployments.apps")),
+            .any(|fact| fact.to_string().starts_with("deployments.apps")),
         "{:?}",
         report.unknown
     );

@@ -4,7 +4,7 @@ use super::denial;
 use super::unmatched::{self, Unmatched, Why};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::identity::{bypassed, drop_annotation};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, PodFacts};
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     else {
         return;
     };
-    let Some(caller) = witness::caller(facts, case) else {
+    let Some(caller) = accounts::caller(facts, case) else {
         return;
     };
     let pod = facts

@@ -71,7 +71,7 @@ fn reached<'r>(facts: &Facts<'r>, case: Option<&Case<'_>>, policy: &Object) -> V
                 .trace
                 .hops
                 .iter()
-                .any(|hop| hop.proxy == format!("{}/{}", pod.id.namespace, pod.id.name));
+                .any(|hop| hop.proxy.is_of(&pod.id.namespace, &pod.id.name));
             on_path
                 && case
                     .client

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use crate::finding::Evidence;
 use crate::policy::{PolicyObjects, PolicyVerdict, Traffic, WorkloadPolicies};
+use crate::rules::accounts::{self, Account};
 use crate::rules::identity::bypassed;
-use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need};
@@ -13,8 +13,10 @@ use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, Protocol};
 use meshladder_mesh::{Object, PodFacts};
+use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::rbac::{PolicyName, policy_in};
 use meshladder_sim::request::{Claims, Connection, Request, Tls};
+use meshladder_sim::trace::HopDirection;
 use meshladder_sim::walk::Scheme;
 use meshladder_sim::{DecisionRecord, RequestState};
 use meshladder_text::tree::{Node, Value};
@@ -31,7 +33,7 @@ pub(super) struct Denial<'r> {
 /// The denials of a request, one for each policy and server.
 pub(super) fn denials<'r>(facts: &Facts<'r>, case: &'r Case<'r>) -> Vec<Denial<'r>> {
     let mut found: Vec<Denial<'r>> = Vec::new();
-    for told in witness::told(facts, case) {
+    for told in accounts::of(facts, case) {
         let Some(policy) = policy_in(told.details) else {
             continue;
         };
@@ -57,7 +59,7 @@ impl<'r> Denial<'r> {
 }
 
 /// The pod whose policies decide: a gateway that denies is its own server.
-fn server<'r>(case: &'r Case<'r>, told: &Told<'r>) -> Option<&'r PodFacts> {
+fn server<'r>(case: &'r Case<'r>, told: &Account<'r>) -> Option<&'r PodFacts> {
     let is_caller = |pod: &&PodFacts| {
         case.client
             .is_some_and(|client| client.reference() == pod.reference())
@@ -137,7 +139,7 @@ pub(super) fn is_asked_for(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts
 
 /// What the server's proxy takes the request for.
 pub(super) fn traffic(facts: &Facts<'_>, case: &Case<'_>) -> Traffic {
-    let declared = witness::called_port(facts, case).map(|(_, port)| port.protocol);
+    let declared = accounts::called_port(facts, case).map(|(_, port)| port.protocol);
     let is_tcp = matches!(
         declared,
         Some(Protocol::Tcp | Protocol::Tls | Protocol::Https)
@@ -155,7 +157,7 @@ pub(super) fn caller<'r>(
     case: &Case<'r>,
     server: &PodFacts,
 ) -> Option<&'r PodFacts> {
-    witness::caller(facts, case).filter(|pod| pod.reference() != server.reference())
+    accounts::caller(facts, case).filter(|pod| pod.reference() != server.reference())
 }
 
 /// As whom the server knows the caller, when it comes over mutual TLS:
@@ -175,7 +177,7 @@ pub(super) fn is_mutual_tls(facts: &Facts<'_>, case: &Case<'_>, server: &PodFact
         .trace
         .hops
         .iter()
-        .any(|hop| hop.direction != "inbound" && hop.tls == "none");
+        .any(|hop| hop.direction != HopDirection::Inbound && hop.tls == TlsMode::None);
     let bypasses = |pod: &PodFacts| {
         let stored = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
         stored.is_some_and(|stored| bypassed(stored, case).is_some())
@@ -194,7 +196,7 @@ pub(super) fn plain_server<'r>(
         .mesh
         .objects
         .get(Kind::Pod, &server.namespace, &server.name)?;
-    let (_, port) = witness::called_port(facts, case)?;
+    let (_, port) = accounts::called_port(facts, case)?;
     let mode = facts
         .mesh
         .mutual_tls(&Workload::of(pod), services::target_port(&port, pod)?);
@@ -209,7 +211,7 @@ fn is_rewritten(facts: &Facts<'_>, case: &Case<'_>) -> bool {
             .iter()
             .any(|route| route.get("rewrite").is_some())
     };
-    witness::virtual_services(facts, case).iter().any(routes)
+    accounts::virtual_services(facts, case).iter().any(routes)
 }
 
 /// The request as it arrives at the server.
@@ -271,7 +273,7 @@ pub(super) fn server_port(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts)
         .mesh
         .objects
         .get(Kind::Pod, &server.namespace, &server.name);
-    let port = witness::called_port(facts, case).map(|(_, port)| port);
+    let port = accounts::called_port(facts, case).map(|(_, port)| port);
     port.zip(pod)
         .and_then(|(port, pod)| services::target_port(&port, pod))
         .unwrap_or(case.call.to.port)

@@ -3,7 +3,7 @@
 use super::denial::{self, As, Denial};
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::policy::PolicyVerdict;
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef};
@@ -70,7 +70,7 @@ fn read(
     rule: usize,
     out: &mut Sink,
 ) {
-    let call = witness::call(case);
+    let call = accounts::call(case);
     let message = format!("{} denies {call}: its rule {rule} matches", policy.id);
     let node = policy.spec_list("rules").get(rule).unwrap_or(&policy.node);
     let finding = out.find(
@@ -145,7 +145,7 @@ fn except<'n>(
 fn unread(case: &Case<'_>, denial: Denial<'_>, id: &ObjectRef, rule: usize, out: &mut Sink) {
     let message = format!(
         "{id} denies {}: its rule {rule} matches, as the proxy tells; the object itself could not be read",
-        witness::call(case)
+        accounts::call(case)
     );
     let server = denial.server.reference();
     let finding = out.find(id.clone(), message, denial.proof);

@@ -4,7 +4,7 @@ use super::denial::{self, As};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::policy::PolicyVerdict;
 use crate::rules::endpoints::meant_pods;
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{ObjectRef, PodFacts};
@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "once that is repaired, {} will still deny {} at {}",
         stored.id,
-        witness::call(case),
+        accounts::call(case),
         server.workload()
     );
     let rules = stored.spec_at(["rules"]).unwrap_or(&stored.node);

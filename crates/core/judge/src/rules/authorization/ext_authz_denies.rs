@@ -3,7 +3,7 @@
 use super::denial;
 use super::ext_authz_unreachable::TYPE;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(told) = witness::told(facts, case)
+    let Some(told) = accounts::of(facts, case)
         .into_iter()
         .find(|told| told.details == "ext_authz_denied")
     else {
@@ -35,14 +35,14 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .next()
         .map(|policy| (policy, &policy.node));
     let Some((object, node)) =
-        policy.or_else(|| witness::envoy_filters(facts, pod, TYPE).into_iter().next())
+        policy.or_else(|| accounts::envoy_filters(facts, pod, TYPE).into_iter().next())
     else {
         return;
     };
     let message = format!(
         "the authorization service that {} asks denies {} with {}",
         object.id,
-        witness::call(case),
+        accounts::call(case),
         told.code
     );
     let finding = out.find(

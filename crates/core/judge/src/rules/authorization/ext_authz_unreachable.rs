@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met::Met;
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::endpoints::called_service::CalledService;
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         .filter(|pod| pod.has_proxy && is_asked(case, pod))
     {
         out.examined();
-        for (filter, value) in witness::envoy_filters(facts, pod, TYPE) {
+        for (filter, value) in accounts::envoy_filters(facts, pod, TYPE) {
             if let Some(missing) = missing(facts, value) {
                 if !known.contains(&filter.id) {
                     tell(facts, case, filter, value, &missing, out);
@@ -80,7 +80,7 @@ fn is_asked(case: Option<&Case<'_>>, pod: &PodFacts) -> bool {
 /// Why the service of an `ExtAuthz` cannot be asked; none when it can, or when nothing depends on
 /// it.
 fn missing(facts: &Facts<'_>, value: &Node) -> Option<String> {
-    let config = witness::find_type(value, TYPE)?;
+    let config = accounts::find_type(value, TYPE)?;
     if config
         .get("failure_mode_allow")
         .is_some_and(|allow| allow.value == Value::Bool(true))
@@ -119,7 +119,7 @@ fn unreachable(
             .endpoints(service)
             .iter()
             .any(|endpoint| endpoint.is_ready);
-    let behind = Met {
+    let behind = CalledService {
         service,
         port: None,
         subset: String::new(),
@@ -151,7 +151,7 @@ fn tell(
     let proof = Evidence::of(filter, value, "the filter that asks");
     let finding = out.find(filter.id.clone(), message, proof);
     see_denial(facts, case, finding);
-    finding.fixes.extend(witness::without_patch(filter, value));
+    finding.fixes.extend(accounts::without_patch(filter, value));
     finding.fix(Fix::advice(
         "deploy the authorization service that it names",
     ));
@@ -159,7 +159,7 @@ fn tell(
 
 fn see_denial(facts: &Facts<'_>, case: Option<&Case<'_>>, finding: &mut crate::finding::Finding) {
     let Some(case) = case else { return };
-    if let Some(told) = witness::told(facts, case)
+    if let Some(told) = accounts::of(facts, case)
         .into_iter()
         .find(|told| told.details.starts_with("ext_authz"))
     {

@@ -2,7 +2,7 @@
 
 use super::denial::{self, action_of, fields, is_dry_run, is_http_only};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::Workload;
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    let called = case.map(|case| witness::called_port(facts, case));
+    let called = case.map(|case| accounts::called_port(facts, case));
     // A request that no policy turned away is not met by any of this.
     if matches!(called, Some(None))
         || case.is_some_and(|case| denial::denials(facts, case).is_empty())

@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             case.trace
                 .hops
                 .iter()
-                .any(|hop| hop.proxy == format!("{}/{}", pod.id.namespace, pod.id.name))
+                .any(|hop| hop.proxy.is_of(&pod.id.namespace, &pod.id.name))
         };
         if case.is_some_and(|case| !on_path(&case)) {
             continue;

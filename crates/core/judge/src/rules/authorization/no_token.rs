@@ -1,11 +1,10 @@
 //! See the page beside this file.
 
 use super::unmatched::{self, Why};
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0913",
@@ -43,12 +42,12 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let policy = found.policies[0];
     let message = format!(
         "{} has no token, and {} admits only callers with one",
-        witness::call(case),
+        accounts::call(case),
         policy.id
     );
     let rules = policy.spec_at(["rules"]).unwrap_or(&policy.node);
     let proof = Evidence::of(policy, rules, "every rule wants a token");
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.see(found.denial.proof);
     finding.fix(Fix::advice(
         "send a token of an issuer that the workload's RequestAuthentication accepts",

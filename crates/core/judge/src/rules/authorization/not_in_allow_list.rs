@@ -3,7 +3,7 @@
 use super::unmatched::{self, Unmatched, Why};
 use super::{denial, dumped};
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
@@ -60,7 +60,7 @@ fn tell(facts: &Facts<'_>, case: &Case<'_>, found: &Unmatched<'_>, out: &mut Sin
         "{} for {} does not list {}{by}, and what no ALLOW policy lists is denied",
         policy.id,
         found.denial.server.workload(),
-        witness::call(case),
+        accounts::call(case),
     );
     let rules = policy
         .spec_at(["rules"])
@@ -142,7 +142,7 @@ fn unread(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "{id} for {} does not list {}, as its proxy tells; the object itself could not be read",
         denial.server.workload(),
-        witness::call(case)
+        accounts::call(case)
     );
     let finding = out.find(id.clone(), message, at);
     finding

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Rung, Severity};
-use crate::rules::missed::{for_nobody, tell_nobody};
+use crate::rules::selector_misses::{for_nobody, tell_nobody};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;

@@ -3,7 +3,7 @@
 use super::denial::{self, action_of, fields, is_dry_run, is_of_token};
 use super::token_refused;
 use crate::finding::{Evidence, Finding, Fix, Op, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             continue;
         };
         // Who reads tokens with a filter of their own needs no RequestAuthentication.
-        if !witness::envoy_filters(facts, pod, "envoy.extensions.filters.http.jwt_authn.")
+        if !accounts::envoy_filters(facts, pod, "envoy.extensions.filters.http.jwt_authn.")
             .is_empty()
         {
             continue;
@@ -93,7 +93,7 @@ fn is_asked(case: Option<&Case<'_>>, namespace: &str, name: &str) -> bool {
                 .trace
                 .hops
                 .first()
-                .is_some_and(|hop| hop.proxy == format!("{namespace}/{name}"));
+                .is_some_and(|hop| hop.proxy.is_of(namespace, name));
         is_server || is_gateway
     })
 }

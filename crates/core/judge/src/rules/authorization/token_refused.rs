@@ -1,12 +1,11 @@
 //! See the page beside this file.
 
 use super::token_slip;
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::witness::{self, Told};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity, Subject};
+use crate::rules::accounts::{self, Account};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
-use meshladder_mesh::ObjectRef;
 use meshladder_mesh::policies::Workload;
 
 pub(super) static RULE: Rule = Rule {
@@ -52,7 +51,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         finding.fix(slip.fix);
         return;
     }
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, told.proof);
+    let finding = out.find(Subject::Request, message, told.proof);
     for policy in policies {
         finding.see(Evidence::object(policy, "which tokens are accepted"));
     }
@@ -68,8 +67,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 }
 
 /// The refusals of tokens: Envoy's words, and who tells them.
-pub(super) fn refusals<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<(String, Told<'r>)> {
-    let told = witness::told(facts, case).into_iter();
+pub(super) fn refusals<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<(String, Account<'r>)> {
+    let told = accounts::of(facts, case).into_iter();
     told.filter_map(|told| {
         let reason = told
             .details

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     needs: Inputs::NONE,
     uses: Inputs::of(&[
         Kind::AuthorizationPolicy,
-        Kind::Gateway,
+        Kind::K8sGateway,
         Kind::GrpcRoute,
         Kind::HttpRoute,
         Kind::Service,

@@ -75,14 +75,7 @@ fn proxies<'f>(
         namespace: namespace.to_owned(),
         pod: pod.to_owned(),
     };
-    let first = case.and_then(|case| {
-        case.trace
-            .hops
-            .first()?
-            .proxy
-            .split_once('/')
-            .map(|(ns, pod)| of(ns, pod))
-    });
+    let first = case.and_then(|case| Some(case.trace.hops.first()?.proxy.clone()));
     let is_asked = case.is_some();
     let mesh = facts.mesh;
     let is_sidecar = move |pod: &&PodFacts| {

@@ -7,7 +7,7 @@ use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::hosts;
-use meshladder_sim::trace::EndKind;
+use meshladder_sim::trace::{EndKind, HopDirection};
 
 /// The host that the request names: `Host`, else that of its URL, in full when it is a Service's.
 pub(super) fn authority(case: &Case<'_>) -> String {
@@ -30,13 +30,11 @@ pub(super) fn authority(case: &Case<'_>) -> String {
 
 /// The pod of the first proxy on the way.
 fn first_pod<'m>(facts: &Facts<'m>, case: &Case<'_>) -> Option<&'m Object> {
-    let hop = case
-        .trace
-        .hops
-        .first()
-        .filter(|hop| hop.direction != "inbound");
-    let (namespace, name) = hop.and_then(|hop| hop.proxy.split_once('/'))?;
-    facts.mesh.objects.get(Kind::Pod, namespace, name)
+    let proxy = &case.trace.sender()?.proxy;
+    facts
+        .mesh
+        .objects
+        .get(Kind::Pod, &proxy.namespace, &proxy.pod)
 }
 
 /// What the first proxy on the way imports.
@@ -57,7 +55,7 @@ pub(super) fn is_through_gateway(case: &Case<'_>) -> bool {
             .trace
             .hops
             .first()
-            .is_some_and(|hop| hop.direction == "gateway")
+            .is_some_and(|hop| hop.direction == HopDirection::Gateway)
 }
 
 /// Whether a VirtualService is for the request's host.

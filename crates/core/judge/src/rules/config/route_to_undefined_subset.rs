@@ -7,7 +7,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::destination_rule::DestinationRule;
+use meshladder_mesh::destination_rule::HostRules;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
@@ -182,7 +182,7 @@ fn culprit<'m>(
     service: &'m Object,
     to: &Destination<'_>,
     client: Scope<'_>,
-    used: Option<&DestinationRule<'m>>,
+    used: Option<&HostRules<'m>>,
 ) -> &'m ObjectRef {
     let all = mesh.objects.of_kind(Kind::DestinationRule).iter();
     let Some(hidden) = all.into_iter().find(|rule| defines(mesh, rule, to)) else {
@@ -203,7 +203,7 @@ fn offer(
     finding: &mut crate::finding::Finding,
     service: &Object,
     to: &Destination<'_>,
-    rule: &DestinationRule<'_>,
+    rule: &HostRules<'_>,
     known: &[&str],
 ) {
     let name = to.subset.unwrap_or_default();
@@ -222,7 +222,7 @@ fn offer(
     finding.fix(patch::set(stored, subsets, "-", value));
 }
 
-fn defined<'m>(rule: &DestinationRule<'m>) -> Vec<&'m str> {
+fn defined<'m>(rule: &HostRules<'m>) -> Vec<&'m str> {
     rule.subsets()
         .into_iter()
         .filter_map(|(_, subset)| subset.str_at("name"))

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -48,12 +48,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 
 fn is_asked(case: Option<&Case<'_>>, pod: &PodFacts) -> bool {
     case.is_none_or(|case| {
-        let is =
-            |hop: &str| hop.split_once('/') == Some((pod.namespace.as_str(), pod.name.as_str()));
+        let mut hops = case.trace.hops.iter();
         case.servers
             .iter()
             .any(|server| server.reference() == pod.reference())
-            || case.trace.hops.iter().any(|hop| is(&hop.proxy))
+            || hops.any(|hop| hop.proxy.is_of(&pod.namespace, &pod.name))
     })
 }
 
@@ -61,7 +60,7 @@ fn module(facts: &Facts<'_>, plugin: &Object, pod: &Object, out: &mut Sink) {
     let Some(url) = plugin.spec_at(["url"]) else {
         return;
     };
-    let Some(log) = met::proxy_log(facts, pod) else {
+    let Some(log) = called_service::proxy_log(facts, pod) else {
         return;
     };
     let Some(line) = failure(&log.text, url.str().unwrap_or_default()) else {

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -82,7 +82,7 @@ fn wrong_selector(service: &Object, selector: &Node, pod: &Object, out: &mut Sin
     let message = format!(
         "{} selects {}, which {} does not have, so nobody reaches istiod",
         service.id,
-        met::labels_in_words(selector),
+        called_service::labels_in_words(selector),
         pod.id
     );
     let finding = out.find(

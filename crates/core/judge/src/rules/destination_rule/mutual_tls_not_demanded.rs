@@ -2,7 +2,7 @@
 
 use super::peers::{Reach, reach, tls_mode};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::holds;
+use crate::rules::absence::holds;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;

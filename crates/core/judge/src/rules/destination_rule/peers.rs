@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::rules::Facts;
-use crate::rules::accepted::Accepted;
+use crate::rules::peer_modes::PeerModes;
 use crate::rules::workloads::{self, Selectors};
 use meshladder_capture::Kind;
 use meshladder_mesh::host::{covers, specificity};
-use meshladder_mesh::injection::Template;
 use meshladder_mesh::peer_authentication::{MutualTls, PeerMode};
 use meshladder_mesh::policies::selector;
 use meshladder_mesh::services::{number, ports};
+use meshladder_mesh::views::PodTemplate;
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
@@ -118,9 +118,9 @@ pub(in crate::rules) fn clashes<'m>(
 /// What stands behind Services.
 struct Servers<'f, 'm> {
     facts: &'f Facts<'m>,
-    accepted: Accepted<'m>,
+    accepted: PeerModes<'m>,
     /// A workload in the mesh, by the Service that selects it.
-    behind: BTreeMap<&'m ObjectRef, Template<'m>>,
+    behind: BTreeMap<&'m ObjectRef, PodTemplate<'m>>,
 }
 
 impl<'f, 'm> Servers<'f, 'm> {
@@ -134,7 +134,7 @@ impl<'f, 'm> Servers<'f, 'm> {
         let mut chosen = BTreeMap::new();
         for template in workloads::templates(facts.mesh) {
             let services = selectors.selecting(template.namespace(), template.labels());
-            if !services.is_empty() && workloads::is_in_mesh(facts.mesh, template) {
+            if !services.is_empty() && template.is_in_mesh(facts.mesh) {
                 chosen.extend(services.into_iter().map(|(number, _)| (number, template)));
             }
         }
@@ -147,7 +147,7 @@ impl<'f, 'm> Servers<'f, 'm> {
         let behind = chosen.into_iter().flat_map(of_service).collect();
         Self {
             facts,
-            accepted: Accepted::of(facts),
+            accepted: PeerModes::of(facts),
             behind,
         }
     }

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::{met, outliers};
+use super::{called_service, outliers};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -22,14 +22,15 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, case) else {
+    let Some(client) = called_service::client_pod(facts, case) else {
         return;
     };
-    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+    let Some(doc) = called_service::clusters_of(facts, &client.id.namespace, &client.id.name)
+    else {
         return;
     };
     for cluster in case.clusters() {
-        let Some((hosts, proof)) = met::hosts_of(&doc, cluster) else {
+        let Some((hosts, proof)) = called_service::hosts_of(&doc, cluster) else {
             continue;
         };
         out.examined();
@@ -54,7 +55,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             rule.id,
             name.host,
             client.id,
-            met::count(hosts.len(), "endpoint")
+            called_service::count(hosts.len(), "endpoint")
         );
         let finding = out.find(
             rule.id.clone(),
@@ -73,6 +74,6 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             finding.fix(Fix::patch(&rule.id, remove));
             finding.fix(Fix::advice("a single endpoint cannot be spared"));
         }
-        finding.fix(met::restart(facts.mesh, client));
+        finding.fix(called_service::restart(facts.mesh, client));
     }
 }

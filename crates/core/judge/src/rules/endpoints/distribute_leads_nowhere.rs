@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::{locality, met};
+use super::{called_service, locality};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -23,9 +23,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let services = met::services(facts, case);
+    let services = called_service::services(facts, case);
     let client = case
-        .and_then(|case| met::client_pod(facts, case))
+        .and_then(|case| called_service::client_pod(facts, case))
         .map(|pod| locality::of_pod(mesh, pod));
     for rule in mesh.objects.of_kind(Kind::DestinationRule) {
         let host = facts.mesh.domain.fqdn(
@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 .unwrap_or_default(),
             &rule.id.namespace,
         );
-        let Some(met) = services.iter().find(|met| met.host(facts) == host) else {
+        let Some(called) = services.iter().find(|called| called.host(facts) == host) else {
             continue;
         };
         let setting = rule.spec_at([
@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             "localityLbSetting",
             "distribute",
         ]);
-        let pods = met.pods(mesh, None);
+        let pods = called.pods(mesh, None);
         let places: Vec<String> = pods
             .iter()
             .map(|pod| locality::of_pod(mesh, pod))
@@ -68,7 +68,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             let message = format!(
                 "{} sends calls from {from} to {} in {} only, where it has no pod; its pods are in {}",
                 rule.id,
-                met.service.id,
+                called.service.id,
                 wanted.join(", "),
                 distinct(&places)
             );
@@ -77,7 +77,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 message,
                 Evidence::of(rule, to, "where calls are sent"),
             );
-            met::hit(finding, met.service, &pods, case);
+            called_service::hit(finding, called.service, &pods, case);
             if case.is_none() {
                 finding.severity(Severity::Warning);
             }

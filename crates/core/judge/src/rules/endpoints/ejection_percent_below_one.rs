@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::{met, outliers};
+use super::{called_service, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    let met = met::services(facts, case);
+    let called = called_service::services(facts, case);
     for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let Some(detection) = rule.spec_at(["trafficPolicy", "outlierDetection"]) else {
             continue;
@@ -32,11 +32,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             .and_then(Node::str)
             .unwrap_or_default();
         let full = facts.mesh.domain.fqdn(host, &rule.id.namespace);
-        let Some(met) = met.iter().find(|met| met.host(facts) == full) else {
+        let Some(called) = called.iter().find(|called| called.host(facts) == full) else {
             continue;
         };
         out.examined();
-        let pods = met.pods(facts.mesh, None).len();
+        let pods = called.pods(facts.mesh, None).len();
         let percent = outliers::max_ejection_percent(detection);
         if pods == 0 || percent * pods as u64 >= 100 {
             continue;
@@ -44,15 +44,15 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let message = format!(
             "{} may eject {percent} % of {}, less than one of its {}: Envoy ejects none of them, and older ones one",
             rule.id,
-            met.service.id,
-            met::count(pods, "pod")
+            called.service.id,
+            called_service::count(pods, "pod")
         );
         let finding = out.find(
             rule.id.clone(),
             message,
             Evidence::of(rule, detection, "the share that may be ejected"),
         );
-        finding.hits(met.service.id.clone());
+        finding.hits(called.service.id.clone());
         finding.fix(Fix::advice(format!(
             "set maxEjectionPercent to at least {}",
             100_usize.div_ceil(pods)

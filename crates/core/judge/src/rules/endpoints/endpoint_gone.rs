@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::{met, slices};
+use super::{called_service, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -28,10 +28,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, case) else {
+    let Some(client) = called_service::client_pod(facts, case) else {
         return;
     };
-    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+    let Some(doc) = called_service::clusters_of(facts, &client.id.namespace, &client.id.name)
+    else {
         return;
     };
     let scope = facts.mesh.scope(client);
@@ -47,7 +48,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             .registry(scope, name.host)
             .first()
             .is_some_and(|first| first.id == service.id);
-        let (Some((hosts, proof)), true) = (met::hosts_of(&doc, cluster), is_service) else {
+        let (Some((hosts, proof)), true) = (called_service::hosts_of(&doc, cluster), is_service)
+        else {
             continue;
         };
         out.examined();
@@ -63,7 +65,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             "the proxy of {} still sends {} to {}:{}, an address that no pod and no EndpointSlice has",
             client.id, name.host, first.address, first.port
         );
-        let subject = met::workload_ref(facts.mesh, client);
+        let subject = called_service::workload_ref(facts.mesh, client);
         let finding = out.find(subject, message, proof);
         finding.hits(client.id.clone()).hits(service.id.clone());
         let at = |host: &str| {
@@ -94,6 +96,6 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             "meshladder proxy-status {}.{}",
             client.id.name, client.id.namespace
         )));
-        finding.fix(met::restart(facts.mesh, client));
+        finding.fix(called_service::restart(facts.mesh, client));
     }
 }

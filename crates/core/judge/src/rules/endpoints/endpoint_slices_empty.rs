@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met::{self, Met};
+use super::called_service::{self, CalledService};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -22,8 +22,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for met in met::services(facts, case) {
-        if met
+    for called in called_service::services(facts, case) {
+        if called
             .service
             .spec_at(["type"])
             .and_then(meshladder_text::tree::Node::str)
@@ -34,20 +34,20 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         out.examined();
         if facts
             .mesh
-            .endpoints(met.service)
+            .endpoints(called.service)
             .iter()
             .any(|endpoint| endpoint.is_ready)
-            || has_entry(facts, &met)
+            || has_entry(facts, &called)
         {
             continue;
         }
-        let id = &met.service.id;
-        let ready: Vec<_> = met
+        let id = &called.service.id;
+        let ready: Vec<_> = called
             .pods(facts.mesh, None)
             .into_iter()
             .filter(|pod| is_ready(pod))
             .collect();
-        let slices = facts.mesh.endpoint_slices(met.service).next();
+        let slices = facts.mesh.endpoint_slices(called.service).next();
         let proof = slices.map_or_else(
             || {
                 Evidence::document(
@@ -57,13 +57,16 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             },
             |slice| Evidence::object(slice, "an EndpointSlice without a ready endpoint"),
         );
-        match (met::selector(met.service).is_some(), ready.is_empty()) {
+        match (
+            called_service::selector(called.service).is_some(),
+            ready.is_empty(),
+        ) {
             (true, false) => {
-                let pods = met::count(ready.len(), "ready pod");
+                let pods = called_service::count(ready.len(), "ready pod");
                 let message =
                     format!("{id} selects {pods}, but no EndpointSlice of it has a ready endpoint");
                 let finding = out.find(id.clone(), message, proof);
-                met::hit(finding, met.service, &ready, case);
+                called_service::hit(finding, called.service, &ready, case);
                 // Pods and slices are not read in the same instant.
                 finding.confidence(Confidence::Likely);
                 finding.fix(Fix::look(format!(
@@ -78,7 +81,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 let message =
                     format!("{id} has no selector, and nobody made an EndpointSlice for it");
                 let finding = out.find(id.clone(), message, proof);
-                met::hit(finding, met.service, &[], case);
+                called_service::hit(finding, called.service, &[], case);
                 if case.is_none() {
                     finding.severity(Severity::Info);
                 }
@@ -92,9 +95,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 }
 
 /// A ServiceEntry of the same host brings endpoints of its own.
-fn has_entry(facts: &Facts<'_>, met: &Met<'_>) -> bool {
+fn has_entry(facts: &Facts<'_>, called: &CalledService<'_>) -> bool {
     facts
         .mesh
-        .registered(&met.host(facts))
+        .registered(&called.host(facts))
         .any(|object| object.id.is(Kind::ServiceEntry))
 }

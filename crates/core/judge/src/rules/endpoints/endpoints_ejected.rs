@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{met, outliers};
+use super::{called_service, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -64,7 +64,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         let message = format!(
             "the proxy of {} has ejected {ejected} of {} of {}, as {} permits",
             stored.id,
-            met::count(hosts, "endpoint"),
+            called_service::count(hosts, "endpoint"),
             name.host,
             rule.id
         );

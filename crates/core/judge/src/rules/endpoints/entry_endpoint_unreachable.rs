@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
@@ -27,13 +27,13 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(line) = witness::unconnected(case) else {
+    let Some(line) = accounts::unconnected(case) else {
         return;
     };
     let Some(cluster) = ClusterName::parse(&line.cluster) else {
         return;
     };
-    let owner = met::owner(facts, case, cluster.host);
+    let owner = called_service::owner(facts, case, cluster.host);
     let Some(entry) = owner.filter(|owner| owner.id.is(Kind::ServiceEntry)) else {
         return;
     };

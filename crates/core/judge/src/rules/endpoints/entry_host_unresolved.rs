@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::witness;
+use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -24,14 +24,16 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, case)
+    let told = accounts::of(facts, case)
         .into_iter()
         .find(|told| told.has("UH"));
     let is_seen = case.seen.is_some_and(|seen| seen.has("UH"));
-    let Some(client) = met::client_pod(facts, case).filter(|_| told.is_some() || is_seen) else {
+    let Some(client) =
+        called_service::client_pod(facts, case).filter(|_| told.is_some() || is_seen)
+    else {
         return;
     };
-    let Some(entry) = witness::outside(facts, case) else {
+    let Some(entry) = accounts::outside(facts, case) else {
         return;
     };
     let resolution = entry.spec_at(["resolution"]);
@@ -41,12 +43,13 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     {
         return;
     }
-    let Some(clusters) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+    let Some(clusters) = called_service::clusters_of(facts, &client.id.namespace, &client.id.name)
+    else {
         return;
     };
-    let empty = case
-        .clusters()
-        .find_map(|name| met::hosts_of(&clusters, name).filter(|(hosts, _)| hosts.is_empty()));
+    let empty = case.clusters().find_map(|name| {
+        called_service::hosts_of(&clusters, name).filter(|(hosts, _)| hosts.is_empty())
+    });
     let Some((_, proof)) = empty else { return };
     let written = entry
         .spec_list("endpoints")

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use super::service_selects_no_pods::{Near, nearest_of};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
@@ -53,7 +53,7 @@ fn entries<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>) -> Vec<&'f Object> {
             .iter()
             .collect();
     };
-    let Some(scope) = met::client_scope(facts, case) else {
+    let Some(scope) = called_service::client_scope(facts, case) else {
         return Vec::new();
     };
     let hosts = case
@@ -120,7 +120,7 @@ fn tell(mesh: &Mesh, entry: &Object, case: Option<&Case<'_>>, out: &mut Sink) {
     let why = match (selector, &near) {
         (Some(labels), Some(near)) => format!(
             "selects {}, which nothing in {} has; {} has {}={}",
-            met::labels_in_words(labels),
+            called_service::labels_in_words(labels),
             entry.id.namespace,
             near.object.id,
             near.key,
@@ -129,7 +129,7 @@ fn tell(mesh: &Mesh, entry: &Object, case: Option<&Case<'_>>, out: &mut Sink) {
         (Some(labels), None) => {
             format!(
                 "selects {}, which nothing in {} has",
-                met::labels_in_words(labels),
+                called_service::labels_in_words(labels),
                 entry.id.namespace
             )
         }

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    let met = case.map(|_| met::services(facts, case));
+    let called = case.map(|_| called_service::services(facts, case));
     for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let host = facts
             .mesh
@@ -34,9 +34,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 &rule.id.namespace,
             )
             .into_owned();
-        if met
+        if called
             .as_ref()
-            .is_some_and(|met| !met.iter().any(|met| met.host(facts) == host))
+            .is_some_and(|called| !called.iter().any(|called| called.host(facts) == host))
         {
             continue;
         }

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::{met, slices};
+use super::{called_service, slices};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -22,12 +22,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    for met in met::services(facts, Some(case)) {
-        if met.service.spec_at(["clusterIP"]).and_then(Node::str) != Some("None") {
+    for called in called_service::services(facts, Some(case)) {
+        if called.service.spec_at(["clusterIP"]).and_then(Node::str) != Some("None") {
             continue;
         }
         out.examined();
-        let known = slices::addresses(facts.mesh, met.service, None);
+        let known = slices::addresses(facts.mesh, called.service, None);
         let is_gone = |host: &str| {
             let address = host.rsplit_once(':').map_or(host, |(address, _)| address);
             !address.is_empty()
@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let last = case
             .client_log
             .iter()
-            .rfind(|line| line.cluster.ends_with(&format!("|{}", met.host(facts))));
+            .rfind(|line| line.cluster.ends_with(&format!("|{}", called.host(facts))));
         let Some(line) =
             last.filter(|line| !line.upstream_host.is_empty() && is_gone(&line.upstream_host))
         else {
@@ -51,19 +51,19 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 |client| client.workload().to_string()
             ),
             line.upstream_host,
-            met.service.id
+            called.service.id
         );
         let proof = Evidence::line(
             &DocId::new(&line.doc),
             line.number,
             "a call to an address that is gone",
         );
-        let finding = out.find(met.service.id.clone(), message, proof);
+        let finding = out.find(called.service.id.clone(), message, proof);
         finding.confidence(Confidence::Likely);
-        met::hit(finding, met.service, &[], Some(case));
+        called_service::hit(finding, called.service, &[], Some(case));
         finding.fix(Fix::advice(format!(
             "let the client resolve again and reconnect, or give {} a cluster IP so that proxies choose the pod",
-            met.service.id
+            called.service.id
         )));
     }
 }

@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -26,14 +26,15 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(line) = witness::unconnected(case) else {
+    let Some(line) = accounts::unconnected(case) else {
         return;
     };
     let Some(cluster) = ClusterName::parse(&line.cluster) else {
         return;
     };
-    let is_listed = |owner: &&Object| owner.id.is(Kind::Service) && met::selector(owner).is_none();
-    let Some(service) = met::owner(facts, case, cluster.host).filter(is_listed) else {
+    let is_listed =
+        |owner: &&Object| owner.id.is(Kind::Service) && called_service::selector(owner).is_none();
+    let Some(service) = called_service::owner(facts, case, cluster.host).filter(is_listed) else {
         return;
     };
     let address = line
@@ -50,7 +51,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         line.upstream_host, service.id
     );
     let finding = out.find(subject, message, shown(endpoint));
-    finding.see(witness::line_shows(line));
+    finding.see(accounts::line_shows(line));
     finding.hits(service.id.clone());
     // Whether the address is wrong or its owner is away, no document tells.
     finding.confidence(Confidence::Likely);

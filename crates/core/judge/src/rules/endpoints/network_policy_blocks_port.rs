@@ -5,14 +5,15 @@ mod wanted;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use super::met;
+use super::called_service;
 use crate::finding::{Confidence, Evidence, Rung, Severity};
 use crate::rules::sync::repairs;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
-use meshladder_capture::snapshot::{DocId, Inputs, Part};
-use meshladder_mesh::network_policy::{Blocked, Direction, End, Passage};
+use meshladder_capture::snapshot::{DocId, Inputs, Part, ProxyRef};
+use meshladder_mesh::network_policy::{ClosedEnd, Direction, End, Passage};
+use meshladder_sim::trace::HopDirection;
 use meshladder_sim::walk::Caller;
 
 pub(super) static RULE: Rule = Rule {
@@ -109,7 +110,7 @@ fn of_logs(facts: &Facts<'_>, out: &mut Sink) {
         let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
-        let Some(log) = met::proxy_log(facts, stored) else {
+        let Some(log) = called_service::proxy_log(facts, stored) else {
             continue;
         };
         let outbound = access_log::lines(&log).filter(|line| line.cluster.starts_with("outbound|"));
@@ -157,7 +158,7 @@ fn is_to(line: &AccessLine, way: &Way<'_>) -> bool {
 /// Whether a request of the caller came through since the policies are there: then they are not
 /// enforced, or not as they are read. A connection that was kept alive comes through too, so a
 /// failure to connect that was seen weighs more.
-fn has_passed(case: &Case<'_>, way: &Way<'_>, blocked: &[Blocked<'_>]) -> bool {
+fn has_passed(case: &Case<'_>, way: &Way<'_>, blocked: &[ClosedEnd<'_>]) -> bool {
     let policies = blocked.iter().flat_map(|end| &end.policies);
     let made = policies
         .filter_map(|part| {
@@ -211,16 +212,12 @@ fn ways<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
         .trace
         .hops
         .iter()
-        .filter(|hop| hop.direction != "inbound");
+        .filter(|hop| hop.direction != HopDirection::Inbound);
     let between = sends.flat_map(|hop| {
-        let pod = hop
-            .proxy
-            .split_once('/')
-            .and_then(|(ns, name)| facts.mesh.objects.get(Kind::Pod, ns, name));
-        let addresses = hop
-            .endpoints
-            .iter()
-            .filter_map(|endpoint| endpoint.address.parse::<SocketAddr>().ok());
+        let ProxyRef { namespace, pod, .. } = &hop.proxy;
+        let pod = facts.mesh.objects.get(Kind::Pod, namespace, pod);
+        let sockets = hop.endpoints.iter().filter_map(|endpoint| endpoint.socket);
+        let addresses = sockets.map(SocketAddr::from);
         let addresses = addresses.filter(|address| !address.ip().is_loopback());
         addresses.filter_map(move |address| Some(way(facts, End::Pod(pod?), address)))
     });
@@ -234,9 +231,8 @@ fn first_way<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
     let port = case.call.to.port;
     let (from, service) = match (&case.call.from, case.client, first) {
         (Caller::Outside, _, Some(gateway)) => {
-            let is_gateway = |pod: &&meshladder_mesh::PodFacts| {
-                format!("{}/{}", pod.namespace, pod.name) == gateway.proxy
-            };
+            let is_gateway =
+                |pod: &&meshladder_mesh::PodFacts| gateway.proxy.is_of(&pod.namespace, &pod.name);
             let mut services = facts.mesh.services.iter();
             let leads = services.find(|service| {
                 service.ports.iter().any(|(number, _)| *number == port)
@@ -245,7 +241,9 @@ fn first_way<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
             (End::Unknown("a caller outside the cluster"), leads)
         }
         (_, Some(client), hop)
-            if hop.is_none_or(|hop| hop.direction == "inbound" || hop.endpoints.is_empty()) =>
+            if hop.is_none_or(|hop| {
+                hop.direction == HopDirection::Inbound || hop.endpoints.is_empty()
+            }) =>
         {
             let Some(pod) = facts
                 .mesh
@@ -284,7 +282,7 @@ fn tell(
     facts: &Facts<'_>,
     case: Option<&Case<'_>>,
     way: &Way<'_>,
-    blocked: &[Blocked<'_>],
+    blocked: &[ClosedEnd<'_>],
     failed: Option<&AccessLine>,
     out: &mut Sink,
 ) {
@@ -349,7 +347,7 @@ fn named(facts: &Facts<'_>, end: End<'_>) -> String {
         End::Pod(pod) => format!(
             "{}/{}",
             pod.id.namespace,
-            met::workload_ref(facts.mesh, pod).name
+            called_service::workload_ref(facts.mesh, pod).name
         ),
         End::Address(address) => address.to_string(),
         End::Unknown(what) => what.to_owned(),

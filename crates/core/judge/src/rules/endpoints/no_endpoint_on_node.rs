@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::met::{self, Met};
+use super::called_service::{self, CalledService};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -27,8 +27,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for met in met::services(facts, case) {
-        let Some(policy) = met
+    for called in called_service::services(facts, case) {
+        let Some(policy) = called
             .service
             .spec_at(["internalTrafficPolicy"])
             .filter(|policy| policy.str() == Some("Local"))
@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             continue;
         };
         out.examined();
-        let pods = met.pods(facts.mesh, None);
+        let pods = called.pods(facts.mesh, None);
         let has: BTreeSet<&str> = pods
             .iter()
             .filter(|pod| is_ready(pod))
@@ -47,8 +47,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             continue;
         }
         match case {
-            Some(case) => of_request(facts, case, &met, policy, &has, out),
-            None => of_nodes(facts, &met, policy, &has, out),
+            Some(case) => of_request(facts, case, &called, policy, &has, out),
+            None => of_nodes(facts, &called, policy, &has, out),
         }
     }
 }
@@ -60,12 +60,12 @@ fn node_of(pod: &Object) -> Option<&str> {
 fn of_request(
     facts: &Facts<'_>,
     case: &Case<'_>,
-    met: &Met<'_>,
+    called: &CalledService<'_>,
     policy: &Node,
     has: &BTreeSet<&str>,
     out: &mut Sink,
 ) {
-    let Some(client) = met::client_pod(facts, case) else {
+    let Some(client) = called_service::client_pod(facts, case) else {
         return;
     };
     let Some(node) = node_of(client).filter(|node| !has.contains(node)) else {
@@ -78,23 +78,29 @@ fn of_request(
     }
     let message = format!(
         "{} keeps calls on the caller's node, and {node}, where {} is, has no ready pod of it",
-        met.service.id, client.id
+        called.service.id, client.id
     );
     let finding = out.find(
-        met.service.id.clone(),
+        called.service.id.clone(),
         message,
-        Evidence::of(met.service, policy, "who may answer"),
+        Evidence::of(called.service, policy, "who may answer"),
     );
     let at = client.spec_at(["nodeName"]).unwrap_or(&client.node);
     finding.see(Evidence::of(client, at, "where the caller is"));
-    met::hit(finding, met.service, &[], Some(case));
+    called_service::hit(finding, called.service, &[], Some(case));
     finding.hits(client.id.clone());
-    finding.fix(everywhere(met));
+    finding.fix(everywhere(called));
 }
 
 /// Without a request: the nodes that have proxies and no pod of the Service. Who calls from there
 /// is not known.
-fn of_nodes(facts: &Facts<'_>, met: &Met<'_>, policy: &Node, has: &BTreeSet<&str>, out: &mut Sink) {
+fn of_nodes(
+    facts: &Facts<'_>,
+    called: &CalledService<'_>,
+    policy: &Node,
+    has: &BTreeSet<&str>,
+    out: &mut Sink,
+) {
     let proxies = facts.mesh.pods.iter().filter(|pod| pod.has_proxy);
     let stored =
         proxies.filter_map(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name));
@@ -108,24 +114,24 @@ fn of_nodes(facts: &Facts<'_>, met: &Met<'_>, policy: &Node, has: &BTreeSet<&str
     }
     let message = format!(
         "{} keeps calls on the caller's node, and {} has no ready pod of it",
-        met.service.id,
+        called.service.id,
         names.join(", ")
     );
     let finding = out.find(
-        met.service.id.clone(),
+        called.service.id.clone(),
         message,
-        Evidence::of(met.service, policy, "who may answer"),
+        Evidence::of(called.service, policy, "who may answer"),
     );
     finding
         .severity(Severity::Info)
         .when_asked(Severity::Warning);
-    finding.hits(met.service.id.clone());
-    finding.fix(everywhere(met));
+    finding.hits(called.service.id.clone());
+    finding.fix(everywhere(called));
 }
 
-fn everywhere(met: &Met<'_>) -> Fix {
+fn everywhere(called: &CalledService<'_>) -> Fix {
     Fix::merge(
-        &met.service.id,
+        &called.service.id,
         Value::nested(["spec", "internalTrafficPolicy"], "Cluster"),
     )
 }

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -28,38 +28,39 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for met in met::services_and_subsets(facts, case) {
+    for called in called_service::services_and_subsets(facts, case) {
         out.examined();
-        let pods = met.pods(facts.mesh, met.subset_labels(facts, case));
+        let pods = called.pods(facts.mesh, called.subset_labels(facts, case));
         let unready: Vec<(&Object, Why<'_>)> = pods
             .iter()
             .filter_map(|pod| Some((*pod, why(pod)?)))
             .collect();
-        let published = met::is_true(met.service.spec_at(["publishNotReadyAddresses"]));
+        let published =
+            called_service::is_true(called.service.spec_at(["publishNotReadyAddresses"]));
         let Some((pod, why)) = unready
             .first()
             .filter(|_| unready.len() == pods.len() && !published)
         else {
             continue;
         };
-        let subject = met::workload_ref(facts.mesh, pod);
+        let subject = called_service::workload_ref(facts.mesh, pod);
         // What the whole Service lacks is not told again of its subsets.
         if out
             .findings
             .iter()
-            .any(|f| f.subject == subject && f.hits.contains(&met.service.id))
+            .any(|f| f.subject == subject && f.hits.contains(&called.service.id))
         {
             continue;
         }
-        let of = if met.subset.is_empty() {
+        let of = if called.subset.is_empty() {
             String::new()
         } else {
-            format!("subset {} of ", met.subset)
+            format!("subset {} of ", called.subset)
         };
         let message = format!(
             "none of the {} of {of}{} is ready: {}",
-            met::count(pods.len(), "pod"),
-            met.service.id,
+            called_service::count(pods.len(), "pod"),
+            called.service.id,
             why.words
         );
         let finding = out.find(
@@ -67,7 +68,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             message,
             Evidence::of(pod, why.node, format!("why {} is not ready", pod.id)),
         );
-        met::hit(finding, met.service, &pods, case);
+        called_service::hit(finding, called.service, &pods, case);
         for (pod, why) in &unready[1..] {
             finding.see(Evidence::of(
                 pod,
@@ -117,7 +118,7 @@ fn why(pod: &Object) -> Option<Why<'_>> {
     let ready = failed("Ready")?;
     let lists = ["initContainerStatuses", "containerStatuses"].into_iter();
     let statuses = lists.flat_map(|list| status.get(list).map_or(&[][..], Node::items));
-    for container in statuses.filter(|c| !met::is_true(c.get("ready"))) {
+    for container in statuses.filter(|c| !called_service::is_true(c.get("ready"))) {
         let name = container.str_at("name");
         let waits = container.at(["state", "waiting"]);
         // An init container that is done is not ready either, and need not be.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{met, outliers};
+use super::{called_service, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let Some(scope) = met::client_scope(facts, case) else {
+    let Some(scope) = called_service::client_scope(facts, case) else {
         return;
     };
     for cluster in case.clusters() {
@@ -63,7 +63,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             "{} ejects an endpoint of {} after {threshold} errors in a row from one client; this one has seen {longest} in a row from one of {}",
             rule.id,
             name.host,
-            met::count(runs.len(), "endpoint")
+            called_service::count(runs.len(), "endpoint")
         );
         let finding = out.find(
             rule.id.clone(),

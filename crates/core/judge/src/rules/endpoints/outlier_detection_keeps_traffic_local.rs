@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::{locality, met, outliers};
+use super::{called_service, locality, outliers};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -30,17 +30,19 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, case) else {
+    let Some(client) = called_service::client_pod(facts, case) else {
         return;
     };
-    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+    let Some(doc) = called_service::clusters_of(facts, &client.id.namespace, &client.id.name)
+    else {
         return;
     };
     let scope = facts.mesh.scope(client);
     for cluster in case.clusters() {
-        let (Some(name), Some((hosts, proof))) =
-            (ClusterName::parse(cluster), met::hosts_of(&doc, cluster))
-        else {
+        let (Some(name), Some((hosts, proof))) = (
+            ClusterName::parse(cluster),
+            called_service::hosts_of(&doc, cluster),
+        ) else {
             continue;
         };
         out.examined();
@@ -67,7 +69,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             rule.id,
             client.id,
             name.host,
-            met::count(near.len(), "endpoint")
+            called_service::count(near.len(), "endpoint")
         );
         let finding = out.find(
             rule.id.clone(),

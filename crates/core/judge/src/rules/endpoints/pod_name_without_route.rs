@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         Evidence::of(service, port.node, "the port, as Istio reads it"),
     );
     finding.confidence(Confidence::Likely);
-    met::hit(finding, service, &[], Some(case));
+    called_service::hit(finding, service, &[], Some(case));
     finding.fix(Fix::advice(format!(
         "send the Host {}.{}:{number}, or name the port tcp-… so that no route is needed",
         service.id.name, service.id.namespace

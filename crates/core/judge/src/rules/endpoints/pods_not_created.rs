@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -30,13 +30,13 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for met in met::services(facts, case) {
+    for called in called_service::services(facts, case) {
         out.examined();
-        let subset = met.subset_labels(facts, case);
-        if !met.pods(facts.mesh, subset).is_empty() {
+        let subset = called.subset_labels(facts, case);
+        if !called.pods(facts.mesh, subset).is_empty() {
             continue;
         }
-        for workload in met.workloads(facts.mesh, subset) {
+        for workload in called.workloads(facts.mesh, subset) {
             let Some(condition) = failure(workload) else {
                 continue;
             };
@@ -46,11 +46,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 .trim_end_matches('.');
             let message = format!(
                 "no pod of {} can be created, so {} has no endpoint: {why}",
-                workload.id, met.service.id
+                workload.id, called.service.id
             );
             let proof = Evidence::of(workload, condition, "why no pod is created");
             let finding = out.find(workload.id.clone(), message, proof);
-            met::hit(finding, met.service, &[], case);
+            called_service::hit(finding, called.service, &[], case);
             let (kind, name) = (workload.id.kind.to_lowercase(), &workload.id.name);
             finding.fix(Fix::look(format!(
                 "kubectl describe {kind} {name} -n {}",

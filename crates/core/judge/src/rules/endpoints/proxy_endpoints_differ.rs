@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::{met, slices};
+use super::{called_service, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -81,7 +81,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         pod.name, pod.namespace
     )));
     if let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) {
-        finding.fix(met::restart(facts.mesh, stored));
+        finding.fix(called_service::restart(facts.mesh, stored));
     }
 }
 

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::{met, slices};
+use super::{called_service, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -23,32 +23,33 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, case) else {
+    let Some(client) = called_service::client_pod(facts, case) else {
         return;
     };
-    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+    let Some(doc) = called_service::clusters_of(facts, &client.id.namespace, &client.id.name)
+    else {
         return;
     };
     let scope = facts.mesh.scope(client);
-    for met in met::services(facts, Some(case)) {
+    for called in called_service::services(facts, Some(case)) {
         let cluster = case.clusters().find(|cluster| {
             ClusterName::parse(cluster)
-                .is_some_and(|name| name.host == met.host(facts) && name.subset == met.subset)
+                .is_some_and(|name| name.host == called.host(facts) && name.subset == called.subset)
         });
         let is_service = facts
             .mesh
-            .registry(scope, &met.host(facts))
+            .registry(scope, &called.host(facts))
             .first()
-            .is_some_and(|first| first.id == met.service.id);
+            .is_some_and(|first| first.id == called.service.id);
         let Some((hosts, proof)) = cluster
-            .and_then(|cluster| met::hosts_of(&doc, cluster))
+            .and_then(|cluster| called_service::hosts_of(&doc, cluster))
             .filter(|_| is_service)
         else {
             continue;
         };
         // A headless Service's cluster goes where the client wants, and has no hosts until somebody
         // has called.
-        if met
+        if called
             .service
             .spec_at(["clusterIP"])
             .and_then(meshladder_text::tree::Node::str)
@@ -57,12 +58,12 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             continue;
         }
         out.examined();
-        let subset = met.subset_labels(facts, Some(case));
+        let subset = called.subset_labels(facts, Some(case));
         // A subset that nobody defines has no labels to look for.
-        if !hosts.is_empty() || (subset.is_none() && !met.subset.is_empty()) {
+        if !hosts.is_empty() || (subset.is_none() && !called.subset.is_empty()) {
             continue;
         }
-        let pods = met.pods(facts.mesh, subset);
+        let pods = called.pods(facts.mesh, subset);
         let fits = |address: &&slices::Listed<'_>| {
             let is_one = |pod: &&&meshladder_mesh::Object| {
                 pod.node
@@ -77,23 +78,25 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                         .is_some_and(|pod| has_labels(labels, pod.labels()))
                 })
         };
-        let known = slices::addresses(facts.mesh, met.service, met.port);
+        let known = slices::addresses(facts.mesh, called.service, called.port);
         let ready: Vec<_> = known.iter().filter(fits).collect();
         let Some(first) = ready.first() else { continue };
         let message = format!(
             "the proxy of {} has no endpoint for {}, while its EndpointSlices have {}",
             client.id,
-            met.service.id,
-            met::count(ready.len(), "ready endpoint")
+            called.service.id,
+            called_service::count(ready.len(), "ready endpoint")
         );
-        let subject = met::workload_ref(facts.mesh, client);
+        let subject = called_service::workload_ref(facts.mesh, client);
         let finding = out.find(subject, message, proof);
         finding.see(Evidence::object(first.slice, "what Kubernetes has"));
-        finding.hits(client.id.clone()).hits(met.service.id.clone());
+        finding
+            .hits(client.id.clone())
+            .hits(called.service.id.clone());
         finding.fix(Fix::look(format!(
             "meshladder proxy-status {}.{}",
             client.id.name, client.id.namespace
         )));
-        finding.fix(met::restart(facts.mesh, client));
+        finding.fix(called_service::restart(facts.mesh, client));
     }
 }

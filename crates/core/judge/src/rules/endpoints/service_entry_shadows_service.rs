@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
@@ -34,14 +34,14 @@ fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
 
 fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let client = case.and_then(|case| met::client_scope(facts, case));
+    let client = case.and_then(|case| called_service::client_scope(facts, case));
     if case.is_some() && client.is_none() {
         return;
     }
     let asked_hosts: Option<Vec<String>> = case.map(|case| {
-        met::services(facts, Some(case))
+        called_service::services(facts, Some(case))
             .iter()
-            .map(|met| met.host(facts))
+            .map(|called| called.host(facts))
             .collect()
     });
     for entry in mesh.objects.of_kind(Kind::ServiceEntry) {
@@ -99,7 +99,7 @@ fn shadowed(
     );
     finding.see(Evidence::of(
         service,
-        met::selector(service).unwrap_or(&service.node),
+        called_service::selector(service).unwrap_or(&service.node),
         "the Service that is shadowed",
     ));
     // Some do it on purpose, as in a migration; nobody suffers then, unless other pods answer in
@@ -116,7 +116,7 @@ fn shadowed(
         finding.severity(Severity::Warning);
     }
     finding.hits(service.id.clone());
-    match case.and_then(|case| met::client_pod(facts, case)) {
+    match case.and_then(|case| called_service::client_pod(facts, case)) {
         Some(client) => _ = finding.hits(client.id.clone()),
         None => clients
             .into_iter()

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met::{self, Met};
+use super::called_service::{self, CalledService};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -28,37 +28,37 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for met in met::services(facts, case) {
-        let Some(selector) = met::selector(met.service) else {
+    for called in called_service::services(facts, case) {
+        let Some(selector) = called_service::selector(called.service) else {
             continue;
         };
         out.examined();
         let mesh = facts.mesh;
-        let name = &met.service.id.name;
-        let pods = met.pods(mesh, None);
+        let name = &called.service.id.name;
+        let pods = called.pods(mesh, None);
         let (of_own, others): (Vec<&Object>, Vec<&Object>) = pods
             .iter()
-            .partition(|pod| is_named_like(&met::workload_ref(mesh, pod).name, name));
+            .partition(|pod| is_named_like(&called_service::workload_ref(mesh, pod).name, name));
         let Some(other) = others.first() else {
             continue;
         };
-        let mut own = workloads(mesh, &met.service.id.namespace);
+        let mut own = workloads(mesh, &called.service.id.namespace);
         let Some(first) = own.find(|workload| is_named_like(&workload.id.name, name)) else {
             continue;
         };
-        let other = met::workload_ref(mesh, other);
+        let other = called_service::workload_ref(mesh, other);
         if of_own.is_empty() && !is_selected(mesh, first) {
             let message = format!(
                 "{} selects the pods of {other}, and nothing selects those of {}",
-                met.service.id, first.id
+                called.service.id, first.id
             );
-            tell(&met, selector, message, (first, &others), case, out);
+            tell(&called, selector, message, (first, &others), case, out);
         } else if !of_own.is_empty() && others.iter().all(|pod| has_own_service(mesh, pod)) {
             let message = format!(
                 "{} selects the pods of {other} beside those of {}, so some of its calls go there",
-                met.service.id, first.id
+                called.service.id, first.id
             );
-            tell(&met, selector, message, (first, &others), case, out);
+            tell(&called, selector, message, (first, &others), case, out);
         }
     }
 }
@@ -86,33 +86,36 @@ fn is_named_like(workload: &str, service: &str) -> bool {
 /// Whether any Service selects what a workload makes.
 fn is_selected(mesh: &Mesh, workload: &Object) -> bool {
     !mesh
-        .services_selecting(&workload.id.namespace, met::template_labels(workload))
+        .services_selecting(
+            &workload.id.namespace,
+            called_service::template_labels(workload),
+        )
         .is_empty()
 }
 
 /// Whether a Service that is named like a pod's workload selects the pod.
 fn has_own_service(mesh: &Mesh, pod: &Object) -> bool {
-    let workload = met::workload_ref(mesh, pod);
+    let workload = called_service::workload_ref(mesh, pod);
     mesh.services_of(pod)
         .iter()
         .any(|service| is_named_like(&workload.name, &service.id.name))
 }
 
 fn tell(
-    met: &Met<'_>,
+    called: &CalledService<'_>,
     selector: &Node,
     message: String,
     (own, others): (&Object, &[&Object]),
     case: Option<&Case<'_>>,
     out: &mut Sink,
 ) {
-    let id = &met.service.id;
+    let id = &called.service.id;
     let finding = out.find(
         id.clone(),
         message,
-        Evidence::of(met.service, selector, "what the Service selects"),
+        Evidence::of(called.service, selector, "what the Service selects"),
     );
-    if let Some(labels) = met::template_labels(own) {
+    if let Some(labels) = called_service::template_labels(own) {
         finding.see(Evidence::of(
             own,
             labels,
@@ -121,7 +124,7 @@ fn tell(
     }
     // Names are only names.
     finding.confidence(Confidence::Likely);
-    met::hit(finding, met.service, others, case);
+    called_service::hit(finding, called.service, others, case);
     finding.hits(own.id.clone());
     offer(finding, id, selector, own);
 }
@@ -129,7 +132,7 @@ fn tell(
 /// The labels of the selector as the workload has them; where they fit already, those by which it
 /// knows its own pods.
 fn offer(finding: &mut Finding, id: &ObjectRef, selector: &Node, own: &Object) {
-    let Some(labels) = met::template_labels(own) else {
+    let Some(labels) = called_service::template_labels(own) else {
         return;
     };
     let wrong = selector

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met::{self, Met};
+use super::called_service::{self, CalledService};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -33,17 +33,17 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for met in met::services(facts, case) {
-        let Some(selector) = met::selector(met.service) else {
+    for called in called_service::services(facts, case) {
+        let Some(selector) = called_service::selector(called.service) else {
             continue;
         };
         out.examined();
-        if is_served(facts.mesh, &met, selector) {
+        if is_served(facts.mesh, &called, selector) {
             continue;
         }
-        let near = nearest(facts.mesh, met.service, selector);
-        let id = &met.service.id;
-        let wants = met::labels_in_words(selector);
+        let near = nearest(facts.mesh, called.service, selector);
+        let id = &called.service.id;
+        let wants = called_service::labels_in_words(selector);
         let message = match &near {
             Some(near) => format!(
                 "{id} selects {wants}, which no pod in {} has; {} has {}={}",
@@ -54,9 +54,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let finding = out.find(
             id.clone(),
             message,
-            Evidence::of(met.service, selector, "what the Service selects"),
+            Evidence::of(called.service, selector, "what the Service selects"),
         );
-        met::hit(finding, met.service, &[], case);
+        called_service::hit(finding, called.service, &[], case);
         // An idle Service harms nobody until it is called.
         if case.is_none() {
             let likely = near
@@ -74,7 +74,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 near.labels,
                 format!("the labels of {}", near.object.id),
             ));
-            finding.fix(near.fix(&met.service.id, "selector"));
+            finding.fix(near.fix(&called.service.id, "selector"));
         }
         finding.fix(Fix::look(format!(
             "kubectl get pods -n {} --show-labels",
@@ -83,12 +83,12 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     }
 }
 
-fn is_served(mesh: &Mesh, met: &Met<'_>, selector: &Node) -> bool {
+fn is_served(mesh: &Mesh, called: &CalledService<'_>, selector: &Node) -> bool {
     let entries = mesh
         .objects
-        .in_namespace(Kind::WorkloadEntry, &met.service.id.namespace);
-    !met.pods(mesh, None).is_empty()
-        || !met.workloads(mesh, None).is_empty()
+        .in_namespace(Kind::WorkloadEntry, &called.service.id.namespace);
+    !called.pods(mesh, None).is_empty()
+        || !called.workloads(mesh, None).is_empty()
         || entries
             .into_iter()
             .any(|entry| has_labels(selector, entry.spec_at(["labels"])))
@@ -99,7 +99,7 @@ fn is_selected(mesh: &Mesh, object: &Object) -> bool {
     let labels = if object.id.is(Kind::Pod) {
         object.labels()
     } else {
-        met::template_labels(object)
+        called_service::template_labels(object)
     };
     !mesh
         .services_selecting(&object.id.namespace, labels)
@@ -139,13 +139,13 @@ impl Near<'_> {
 /// The pods that a Service is meant for: those it selects, else those that its selector misses by
 /// one label.
 pub(in crate::rules) fn meant_pods<'m>(mesh: &'m Mesh, service: &'m Object) -> Vec<&'m Object> {
-    let selected = Met {
+    let selected = CalledService {
         service,
         port: None,
         subset: String::new(),
     }
     .pods(mesh, None);
-    let near = met::selector(service)
+    let near = called_service::selector(service)
         .filter(|_| selected.is_empty())
         .and_then(|all| nearest(mesh, service, all));
     let Some(near) = near else { return selected };
@@ -153,7 +153,7 @@ pub(in crate::rules) fn meant_pods<'m>(mesh: &'m Mesh, service: &'m Object) -> V
         return vec![near.object];
     }
     let pods = mesh.objects.in_namespace(Kind::Pod, &service.id.namespace);
-    pods.filter(|pod| met::workload_ref(mesh, pod) == near.object.id)
+    pods.filter(|pod| called_service::workload_ref(mesh, pod) == near.object.id)
         .collect()
 }
 
@@ -161,8 +161,8 @@ fn nearest<'m>(mesh: &'m Mesh, service: &Object, selector: &Node) -> Option<Near
     let namespace = &service.id.namespace;
     let kinds = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet].into_iter();
     let workloads = kinds.flat_map(|kind| mesh.objects.in_namespace(kind, namespace));
-    let workloads =
-        workloads.filter_map(|workload| Some((workload, met::template_labels(workload)?)));
+    let workloads = workloads
+        .filter_map(|workload| Some((workload, called_service::template_labels(workload)?)));
     let pods = mesh
         .objects
         .in_namespace(Kind::Pod, namespace)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::met;
+use super::called_service;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -10,6 +10,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::age;
 use meshladder_mesh::services::{Protocol, ServicePort, ports, target_port};
+use meshladder_mesh::views::Pod;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0719",
@@ -27,12 +28,12 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut told = Vec::new();
-    for met in met::services(facts, case) {
+    for called in called_service::services(facts, case) {
         out.examined();
-        let Some(pod) = met
+        let Some(pod) = called
             .pods(facts.mesh, None)
             .into_iter()
-            .find(|pod| has_proxy(facts, pod))
+            .find(|pod| Pod::of(pod).has_proxy())
         else {
             continue;
         };
@@ -45,7 +46,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             else {
                 continue;
             };
-            let is_asked = first.id == met.service.id || other.id == met.service.id;
+            let is_asked = first.id == called.service.id || other.id == called.service.id;
             if !is_asked || told.contains(&(first.id.clone(), other.id.clone(), number)) {
                 continue;
             }
@@ -54,7 +55,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 "{} and {} both lead to port {number} of {}, one as {} and one as {}: the pod's proxy can use only one",
                 first.id,
                 other.id,
-                met::workload_ref(facts.mesh, pod),
+                called_service::workload_ref(facts.mesh, pod),
                 kind(port),
                 kind(clash)
             );
@@ -65,7 +66,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             );
             finding.see(Evidence::of(first, port.node, "the older Service's port"));
             finding.hits(first.id.clone());
-            met::hit(finding, other, &[pod], case);
+            called_service::hit(finding, other, &[pod], case);
             // What is sniffed may still be told apart on the wire.
             if [port, clash]
                 .iter()
@@ -105,11 +106,4 @@ fn kind(port: &ServicePort<'_>) -> &'static str {
         protocol if protocol.is_http() => "HTTP",
         _ => "TCP",
     }
-}
-
-fn has_proxy(facts: &Facts<'_>, pod: &Object) -> bool {
-    facts
-        .mesh
-        .pod(&pod.id.namespace, &pod.id.name)
-        .is_some_and(|pod| pod.has_proxy)
 }

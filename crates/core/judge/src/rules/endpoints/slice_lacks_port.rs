@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -24,20 +24,20 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for met in met::services(facts, case) {
-        let slices: Vec<&Object> = facts.mesh.endpoint_slices(met.service).collect();
-        if met::selector(met.service).is_some() || slices.is_empty() {
+    for called in called_service::services(facts, case) {
+        let slices: Vec<&Object> = facts.mesh.endpoint_slices(called.service).collect();
+        if called_service::selector(called.service).is_some() || slices.is_empty() {
             continue;
         }
         out.examined();
         for port in
-            ports(met.service).filter(|port| met.port.is_none_or(|case| case == port.number))
+            ports(called.service).filter(|port| called.port.is_none_or(|case| case == port.number))
         {
             if let Some(slice) = slices
                 .first()
                 .filter(|_| !slices.iter().any(|slice| has(slice, &port)))
             {
-                tell(met.service, &port, slice, case, out);
+                tell(called.service, &port, slice, case, out);
             }
         }
     }
@@ -78,7 +78,7 @@ fn tell(
         Evidence::of(slice, at, "the ports it has"),
     );
     finding.see(Evidence::of(service, port.node, "the Service's port"));
-    met::hit(finding, service, &[], case);
+    called_service::hit(finding, service, &[], case);
     if case.is_none() {
         finding.severity(Severity::Warning);
     }

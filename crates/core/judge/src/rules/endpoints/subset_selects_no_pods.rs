@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met::{self, Met};
+use super::called_service::{self, CalledService};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
@@ -100,8 +100,8 @@ fn subset_of(
     let message = format!(
         "subset {name} of {} wants pods labelled {}, and none of the {} of Service {}/{} is",
         rule.id,
-        met::labels_in_words(labels),
-        met::count(pods.len(), "pod"),
+        called_service::labels_in_words(labels),
+        called_service::count(pods.len(), "pod"),
         service.namespace,
         service.name
     );
@@ -145,12 +145,12 @@ fn subset_of(
 
 fn is_made_by_workload(facts: &Facts<'_>, service: &ServiceFacts, labels: &Node) -> bool {
     let stored = facts.mesh.service(&service.namespace, &service.name);
-    let met = stored.map(|service| Met {
+    let called = stored.map(|service| CalledService {
         service,
         port: None,
         subset: String::new(),
     });
-    met.is_some_and(|met| !met.workloads(facts.mesh, Some(labels)).is_empty())
+    called.is_some_and(|called| !called.workloads(facts.mesh, Some(labels)).is_empty())
 }
 
 fn is_used(facts: &Facts<'_>, service: &ServiceFacts, subset: &str) -> bool {

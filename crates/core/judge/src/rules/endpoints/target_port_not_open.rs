@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met::{self, Met};
+use super::called_service::{self, CalledService};
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
@@ -34,16 +34,17 @@ fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
 }
 
 fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for met in met::services(facts, case) {
-        let pods = met.pods(facts.mesh, None);
-        let wanted = |port: &ServicePort<'_>| met.port.is_none_or(|number| number == port.number);
-        for (index, port) in ports(met.service)
+    for called in called_service::services(facts, case) {
+        let pods = called.pods(facts.mesh, None);
+        let wanted =
+            |port: &ServicePort<'_>| called.port.is_none_or(|number| number == port.number);
+        for (index, port) in ports(called.service)
             .enumerate()
             .filter(|(_, port)| wanted(port))
         {
             out.examined();
             let at = Lead {
-                met: &met,
+                called: &called,
                 index,
                 port,
                 pods: &pods,
@@ -58,7 +59,7 @@ fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 
 /// One port of a Service, and the pods behind it.
 struct Lead<'m> {
-    met: &'m Met<'m>,
+    called: &'m CalledService<'m>,
     index: usize,
     port: ServicePort<'m>,
     pods: &'m [&'m Object],
@@ -75,19 +76,19 @@ impl Lead<'_> {
         {
             return;
         }
-        let id = &self.met.service.id;
+        let id = &self.called.service.id;
         let message = format!(
             "{id} leads port {} to a port named {}, which no container of its {} has",
             self.port.number,
             name.str().unwrap_or_default(),
-            met::count(self.pods.len(), "pod")
+            called_service::count(self.pods.len(), "pod")
         );
         let finding = out.find(
             id.clone(),
             message,
-            Evidence::of(self.met.service, name, "the name of the port"),
+            Evidence::of(self.called.service, name, "the name of the port"),
         );
-        met::hit(finding, self.met.service, self.pods, case);
+        called_service::hit(finding, self.called.service, self.pods, case);
         self.repair(finding);
     }
 
@@ -107,7 +108,7 @@ impl Lead<'_> {
         }
         let refused = self.pods.iter().find_map(|pod| refused(facts, pod, target));
         let suffers = case.is_some_and(|case| case.saw(503));
-        let (id, list) = (&self.met.service.id, words(&declared));
+        let (id, list) = (&self.called.service.id, words(&declared));
         let message = match &refused {
             Some(_) => format!(
                 "{id} leads port {} to {target}, where its pods refuse connections; they declare {list}",
@@ -122,9 +123,9 @@ impl Lead<'_> {
         let finding = out.find(
             id.clone(),
             message,
-            Evidence::of(self.met.service, node, "where the Service leads"),
+            Evidence::of(self.called.service, node, "where the Service leads"),
         );
-        met::hit(finding, self.met.service, self.pods, case);
+        called_service::hit(finding, self.called.service, self.pods, case);
         match refused {
             Some(line) => {
                 let shows = format!("nobody listens on {target}: {}", line.failure);
@@ -180,7 +181,10 @@ impl Lead<'_> {
         };
         if let Some((_, number)) = best.or_else(only) {
             let path = format!("/spec/ports/{}/targetPort", self.index);
-            finding.fix(Fix::patch(&self.met.service.id, [Op::add(path, *number)]));
+            finding.fix(Fix::patch(
+                &self.called.service.id,
+                [Op::add(path, *number)],
+            ));
         }
         if let Some(pod) = self.pods.first() {
             let (namespace, name) = (&pod.id.namespace, &pod.id.name);
@@ -201,7 +205,7 @@ fn words(declared: &[(&str, u16)]) -> String {
 
 /// The last time that a pod's proxy could not connect to its application on that port.
 fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<AccessLine> {
-    let log = met::proxy_log(facts, pod)?;
+    let log = called_service::proxy_log(facts, pod)?;
     let cluster = format!("inbound|{port}||");
     let is_refusal = |line: &AccessLine| {
         let why = format!("{} {}", line.failure, line.details)

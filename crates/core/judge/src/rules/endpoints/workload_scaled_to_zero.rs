@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::met;
+use super::called_service;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -31,14 +31,14 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for met in met::services_and_subsets(facts, case) {
+    for called in called_service::services_and_subsets(facts, case) {
         out.examined();
-        let subset = met.subset_labels(facts, case);
-        let workloads = met.workloads(facts.mesh, subset);
+        let subset = called.subset_labels(facts, case);
+        let workloads = called.workloads(facts.mesh, subset);
         let idle = workloads
             .iter()
             .all(|workload| replicas(workload).is_some());
-        if workloads.is_empty() || !idle || !met.pods(facts.mesh, subset).is_empty() {
+        if workloads.is_empty() || !idle || !called.pods(facts.mesh, subset).is_empty() {
             continue;
         }
         for workload in workloads {
@@ -49,32 +49,32 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             if out
                 .findings
                 .iter()
-                .any(|f| f.subject == workload.id && f.hits.contains(&met.service.id))
+                .any(|f| f.subject == workload.id && f.hits.contains(&called.service.id))
             {
                 continue;
             }
-            let of = if met.subset.is_empty() {
+            let of = if called.subset.is_empty() {
                 String::new()
             } else {
-                format!("subset {} of ", met.subset)
+                format!("subset {} of ", called.subset)
             };
             let message = format!(
                 "{} is scaled to zero, so {of}{} has no endpoint",
-                workload.id, met.service.id
+                workload.id, called.service.id
             );
             let finding = out.find(
                 workload.id.clone(),
                 message,
                 Evidence::of(workload, node, "no replicas"),
             );
-            met::hit(finding, met.service, &[], case);
+            called_service::hit(finding, called.service, &[], case);
             // Nobody may need it just now.
             if case.is_none() {
                 finding.severity(Severity::Warning);
             }
             finding.see(Evidence::of(
-                met.service,
-                selector_or_all(met.service),
+                called.service,
+                selector_or_all(called.service),
                 "the Service that selects its pods",
             ));
             finding.fix(Fix::merge(
@@ -92,5 +92,5 @@ fn replicas(workload: &Object) -> Option<&Node> {
 }
 
 fn selector_or_all(service: &Object) -> &Node {
-    met::selector(service).unwrap_or(&service.node)
+    called_service::selector(service).unwrap_or(&service.node)
 }

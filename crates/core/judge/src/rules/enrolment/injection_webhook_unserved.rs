@@ -6,9 +6,10 @@ use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::injection::{Injector, Injectors, Template};
+use meshladder_mesh::injection::{Injector, Injectors};
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::number;
+use meshladder_mesh::views::PodTemplate;
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
@@ -142,7 +143,7 @@ fn selected<'f>(
         .into_iter()
         .flat_map(|kind| facts.mesh.objects.of_kind(kind));
     let asks = |workload: &&Object| {
-        let Some(template) = Template::of(workload) else {
+        let Some(template) = PodTemplate::of(workload) else {
             return false;
         };
         let candidates = injectors.injection(template).candidates;

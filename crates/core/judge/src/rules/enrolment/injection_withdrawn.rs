@@ -10,7 +10,8 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::PodFacts;
-use meshladder_mesh::injection::{Decision, Injectors, Template};
+use meshladder_mesh::injection::{Decision, Injectors};
+use meshladder_mesh::views::PodTemplate;
 use meshladder_text::tri::Tri;
 
 pub(super) static RULE: Rule = Rule {
@@ -63,7 +64,7 @@ fn insiders<'m>(
         let template = facts
             .mesh
             .workload_of(stored)
-            .and_then(Template::of)
+            .and_then(PodTemplate::of)
             .filter(|template| !template.has_proxy());
         let (Some(template), false) = (template, labels.is_none_or(|labels| labels.asks())) else {
             continue;

@@ -4,8 +4,9 @@ use crate::finding::{Evidence, Finding, Severity};
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::injection::{Injection, Injectors, Template};
+use meshladder_mesh::injection::{Injection, Injectors};
 use meshladder_mesh::policies::{Workload, selector};
+use meshladder_mesh::views::PodTemplate;
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_sim::trace::EndKind;
 use meshladder_text::tri::Tri;
@@ -28,7 +29,7 @@ pub(super) struct Outsider<'m> {
     pub(super) pod: &'m PodFacts,
     pub(super) object: &'m Object,
     /// What it is made from, as it is now: its workload's template, else the pod itself.
-    pub(super) template: Template<'m>,
+    pub(super) template: PodTemplate<'m>,
     /// What would be decided if it were made again.
     pub(super) injection: Injection<'m>,
 }
@@ -54,8 +55,8 @@ pub(super) fn all<'m>(
             .annotation("kubernetes.io/config.mirror")
             .is_none()
             .then_some(())?;
-        let maker = facts.mesh.workload_of(object).and_then(Template::of);
-        let template = maker.or_else(|| Template::of(object))?;
+        let maker = facts.mesh.workload_of(object).and_then(PodTemplate::of);
+        let template = maker.or_else(|| PodTemplate::of(object))?;
         Some(Outsider {
             pod,
             object,

@@ -5,7 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::injection::Template;
+use meshladder_mesh::views::PodTemplate;
 use meshladder_text::time::Time;
 use meshladder_text::tree::{Node, Value};
 
@@ -72,7 +72,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .mesh
             .objects
             .find(&workload)
-            .and_then(Template::of)
+            .and_then(PodTemplate::of)
             .is_some()
             && !workload.is(Kind::Pod)
         {

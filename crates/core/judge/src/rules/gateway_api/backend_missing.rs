@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::references::{GROUP, Reference, backends, parents, routes};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::holds_in;
+use crate::rules::absence::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;

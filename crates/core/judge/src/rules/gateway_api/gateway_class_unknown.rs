@@ -2,7 +2,7 @@
 
 use super::references::gateways;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::holds;
+use crate::rules::absence::holds;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Gateway is of a class that exists",
-    needs: Inputs::of(&[Kind::Gateway, Kind::GatewayClass]),
-    uses: Inputs::of(&[Kind::Gateway]),
+    needs: Inputs::of(&[Kind::K8sGateway, Kind::GatewayClass]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("gateway_class_unknown.md"),
     check: Check::Object(check),

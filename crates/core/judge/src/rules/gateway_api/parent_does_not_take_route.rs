@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
-use super::references::{GROUP, Reference, parents, routes};
+use super::references::{Reference, parents, routes};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::holds_in;
+use crate::rules::absence::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -18,13 +18,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every route is taken by the Gateways it is for",
-    needs: Inputs::of(&[Kind::Gateway, Kind::Namespace]),
+    needs: Inputs::of(&[Kind::K8sGateway, Kind::Namespace]),
     uses: Inputs::of(&[
         Kind::HttpRoute,
         Kind::GrpcRoute,
         Kind::TcpRoute,
         Kind::TlsRoute,
-        Kind::Gateway,
     ]),
     explains: &[],
     docs: include_str!("parent_does_not_take_route.md"),
@@ -58,10 +57,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Why a Gateway does not take a route; none when it does.
 fn refusal(mesh: &Mesh, route: &Object, parent: &Reference<'_>) -> Option<String> {
-    let mut named = mesh
+    let gateway = mesh
         .objects
-        .named(Kind::K8sGateway, parent.namespace, parent.name);
-    let Some(gateway) = named.find(|gateway| gateway.group == GROUP) else {
+        .get(Kind::K8sGateway, parent.namespace, parent.name);
+    let Some(gateway) = gateway else {
         return Some("and there is none".to_owned());
     };
     let (section, port) = (

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::certs::{self, Cert, Held};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
@@ -171,7 +171,7 @@ fn tell_all(facts: &Facts<'_>, why: Why, all: &[&Refused<'_>], out: &mut Sink) {
         .mesh
         .istiods(None)
         .first()
-        .map(|pod| met::workload_ref(facts.mesh, pod));
+        .map(|pod| called_service::workload_ref(facts.mesh, pod));
     let (Some(istiod), Some(first)) = (istiod, all.first()) else {
         return;
     };
@@ -235,7 +235,7 @@ fn tell_one(
         .objects
         .get(Kind::Pod, &first.pod.namespace, &first.pod.name)
     {
-        finding.fix(met::restart(facts.mesh, pod));
+        finding.fix(called_service::restart(facts.mesh, pod));
     }
     finding.fix(Fix::look(format!(
         "kubectl logs {} -n {} -c istio-proxy | grep -i -e csr -e sds -e citadel",

@@ -2,7 +2,7 @@
 
 use super::certs::{self, Cert, Held};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -61,7 +61,7 @@ fn tell(facts: &Facts<'_>, held: &Held, cert: &Cert, what: &str, when: &str, out
     let pod = facts.mesh.objects.get(Kind::Pod, namespace, name);
     let workload = pod.map_or_else(
         || ObjectRef::of(Kind::Pod, namespace, name),
-        |pod| met::workload_ref(facts.mesh, pod),
+        |pod| called_service::workload_ref(facts.mesh, pod),
     );
     let secret = certs::secret_of(facts, held, cert)
         .map(|(ns, name)| ObjectRef::of(Kind::Secret, &ns, &name));
@@ -88,6 +88,6 @@ fn tell(facts: &Facts<'_>, held: &Held, cert: &Cert, what: &str, when: &str, out
         "compare the clocks of the nodes (NTP), and see whether istiod signs certificates",
     ));
     if let Some(pod) = pod.filter(|_| is_own) {
-        finding.fix(met::restart(facts.mesh, pod));
+        finding.fix(called_service::restart(facts.mesh, pod));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::gateway_credential_missing::can_list_secrets;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[
         Kind::K8sGateway,
         Kind::Secret,
-        Kind::Gateway,
+        Kind::K8sGateway,
         Kind::ReferenceGrant,
         Kind::Pod,
     ]),
@@ -33,12 +33,12 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if !can_list_secrets(facts) {
         return;
     }
-    let met = case.and_then(|case| met::client_pod(facts, case));
+    let called = case.and_then(|case| called_service::client_pod(facts, case));
     for gateway in facts.mesh.objects.of_kind(Kind::K8sGateway).iter() {
         let is_met = |pod: &Object| {
             pod.id.namespace == gateway.id.namespace && names(pod) == Some(&gateway.id.name)
         };
-        if case.is_some() && !met.is_some_and(is_met) {
+        if case.is_some() && !called.is_some_and(is_met) {
             continue;
         }
         for listener in gateway.spec_list("listeners") {

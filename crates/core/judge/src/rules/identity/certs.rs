@@ -35,14 +35,10 @@ pub(super) fn held(facts: &Facts<'_>, case: Option<&Case<'_>>) -> Vec<Held> {
     let on_way = |proxy: &ProxyRef| {
         case.is_none_or(|case| {
             let pods = case.client.iter().chain(&case.servers);
-            let is =
-                |namespace: &str, name: &str| proxy.namespace == namespace && proxy.pod == name;
-            pods.into_iter().any(|pod| is(&pod.namespace, &pod.name))
-                || case.trace.hops.iter().any(|hop| {
-                    hop.proxy
-                        .split_once('/')
-                        .is_some_and(|(ns, pod)| is(ns, pod))
-                })
+            let mut hops = case.trace.hops.iter();
+            pods.into_iter()
+                .any(|pod| proxy.is_of(&pod.namespace, &pod.name))
+                || hops.any(|hop| hop.proxy.is_of(&proxy.namespace, &proxy.pod))
         })
     };
     let docs = facts

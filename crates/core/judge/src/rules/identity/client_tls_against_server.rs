@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::servers::{self, Server};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::endpoints::met::{self, Met};
+use crate::rules::endpoints::called_service::{self, CalledService};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -50,7 +50,7 @@ fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 }
 
 fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, case) else {
+    let Some(client) = called_service::client_pod(facts, case) else {
         return;
     };
     let has_proxy = facts
@@ -61,13 +61,13 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         return;
     }
     let mut told = Vec::new();
-    for met in met::services(facts, Some(case)) {
+    for called in called_service::services(facts, Some(case)) {
         out.examined();
         let clients = Clients {
             scope: facts.mesh.scope(client),
             pods: std::slice::from_ref(&client.id),
         };
-        clash(facts, clients, &Behind::new(met), &mut told, out);
+        clash(facts, clients, &Behind::new(called), &mut told, out);
     }
 }
 
@@ -82,11 +82,11 @@ fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
             .push(pod.reference());
     }
     let mut told = Vec::new();
-    for met in met::services(facts, None) {
-        for port in ports(met.service) {
-            let behind = Behind::new(Met {
+    for called in called_service::services(facts, None) {
+        for port in ports(called.service) {
+            let behind = Behind::new(CalledService {
                 port: Some(port.number),
-                ..met.clone()
+                ..called.clone()
             });
             out.examined();
             for (namespace, pods) in &clients {
@@ -118,14 +118,14 @@ struct Clients<'a> {
 
 /// A Service's port, and who is behind it, found once somebody asks.
 struct Behind<'f> {
-    met: Met<'f>,
+    called: CalledService<'f>,
     pods: OnceCell<(Vec<Server<'f>>, Vec<&'f PodFacts>)>,
 }
 
 impl<'f> Behind<'f> {
-    fn new(met: Met<'f>) -> Self {
+    fn new(called: CalledService<'f>) -> Self {
         Self {
-            met,
+            called,
             pods: OnceCell::new(),
         }
     }
@@ -137,9 +137,9 @@ impl<'f> Behind<'f> {
                 .mesh
                 .pods
                 .iter()
-                .filter(|pod| !pod.has_proxy && is_behind(&self.met, pod))
+                .filter(|pod| !pod.has_proxy && is_behind(&self.called, pod))
                 .collect();
-            (servers::of_service(facts, &self.met), bare)
+            (servers::of_service(facts, &self.called), bare)
         })
     }
 }
@@ -160,10 +160,12 @@ fn clash<'f>(
     told: &mut Vec<(ObjectRef, ObjectRef, usize)>,
     out: &mut Sink,
 ) {
-    let met = &behind.met;
-    let Some(port) = met.port else { return };
-    let subset = Some(met.subset.as_str()).filter(|subset| !subset.is_empty());
-    let rules = facts.mesh.destination_rule(clients.scope, &met.host(facts));
+    let called = &behind.called;
+    let Some(port) = called.port else { return };
+    let subset = Some(called.subset.as_str()).filter(|subset| !subset.is_empty());
+    let rules = facts
+        .mesh
+        .destination_rule(clients.scope, &called.host(facts));
     let said = rules
         .as_ref()
         .and_then(|rules| rules.setting("tls", port, subset));
@@ -178,9 +180,12 @@ fn clash<'f>(
         .iter()
         .find(|server| refuses(server.mode.mode, sends));
     let (other, finding) = match (wrong, bare.first()) {
-        (Some(server), _) => (against(server), tell(facts, rule, tls, sends, server, met)),
+        (Some(server), _) => (
+            against(server),
+            tell(facts, rule, tls, sends, server, called),
+        ),
         (None, Some(pod)) if sends == Sends::Mutual && servers.is_empty() => {
-            (pod.reference(), tell_bare(facts, rule, tls, pod, met))
+            (pod.reference(), tell_bare(facts, rule, tls, pod, called))
         }
         _ => return,
     };
@@ -201,7 +206,7 @@ fn clash<'f>(
         out.findings.len() - 1
     });
     let made = &mut out.findings[at];
-    made.hits(met.service.id.clone());
+    made.hits(called.service.id.clone());
     for pod in clients
         .pods
         .iter()
@@ -245,10 +250,10 @@ fn against(server: &Server<'_>) -> ObjectRef {
         .map_or_else(|| server.pod.id.clone(), |(policy, _)| policy.id.clone())
 }
 
-fn is_behind(met: &Met<'_>, pod: &PodFacts) -> bool {
-    let selector = met::selector(met.service);
+fn is_behind(called: &CalledService<'_>, pod: &PodFacts) -> bool {
+    let selector = called_service::selector(called.service);
     pod.running
-        && pod.namespace == met.service.id.namespace
+        && pod.namespace == called.service.id.namespace
         && selector.is_some_and(|wanted| {
             wanted
                 .members()
@@ -265,7 +270,7 @@ fn tell(
     tls: &Node,
     sends: Sends,
     server: &Server<'_>,
-    met: &Met<'_>,
+    called: &CalledService<'_>,
 ) -> Told {
     let mode = tls.get("mode").unwrap_or(tls);
     let word = mode.str().unwrap_or_default();
@@ -273,7 +278,7 @@ fn tell(
     let Some((policy, node)) = server.mode.by else {
         let message = format!(
             "{} makes clients of {} send {word}, which {} refuses",
-            rule.id, met.service.id, server.pod.id
+            rule.id, called.service.id, server.pod.id
         );
         return ((rule.id.clone(), message, at_rule), Vec::new(), Vec::new());
     };
@@ -287,7 +292,7 @@ fn tell(
             } else {
                 "TLS of their own"
             },
-            met.service.id,
+            called.service.id,
             policy.id
         );
         if rule.id.is(Kind::ConfigMap) {
@@ -309,7 +314,7 @@ fn tell(
     }
     let message = format!(
         "{} makes {} take plain text only, and {} makes clients send it mutual TLS",
-        policy.id, met.service.id, rule.id
+        policy.id, called.service.id, rule.id
     );
     let open = Fix::patch(
         &policy.id,
@@ -335,12 +340,18 @@ fn tell(
     )
 }
 
-fn tell_bare(facts: &Facts<'_>, rule: &Object, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
+fn tell_bare(
+    facts: &Facts<'_>,
+    rule: &Object,
+    tls: &Node,
+    pod: &PodFacts,
+    called: &CalledService<'_>,
+) -> Told {
     let mode = tls.get("mode").unwrap_or(tls);
     let message = format!(
         "{} makes clients of {} send mutual TLS, and {} has no proxy to take it",
         rule.id,
-        met.service.id,
+        called.service.id,
         pod.workload()
     );
     // A rule for many hosts is right for the others.
@@ -349,7 +360,7 @@ fn tell_bare(facts: &Facts<'_>, rule: &Object, tls: &Node, pod: &PodFacts, met: 
         .and_then(Node::str)
         .is_some_and(|host| host.starts_with('*'));
     let fix = if is_for_many {
-        exempt(facts, met.service)
+        exempt(facts, called.service)
     } else {
         Fix::patch(&rule.id, [Op::replace(rule.path_of(mode), "DISABLE")])
     };

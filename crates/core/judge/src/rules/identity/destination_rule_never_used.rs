@@ -1,9 +1,9 @@
 //! See the page beside this file.
 
+use crate::rules::endpoints::called_service;
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         .filter(|pod| pod.has_proxy)
         .map(|pod| pod.namespace.as_str())
         .collect();
-    let met = case.map(|_| met::services(facts, case));
+    let called = case.map(|_| called_service::services(facts, case));
     for rule in mesh.objects.of_kind(Kind::DestinationRule) {
         let Some(node) = rule.spec_at(["host"]) else {
             continue;
@@ -46,10 +46,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let Some(service) = mesh.service_of_host(&host) else {
             continue;
         };
-        if met
-            .as_ref()
-            .is_some_and(|met| !met.iter().any(|met| covers(&host, &met.host(facts))))
-        {
+        if called.as_ref().is_some_and(|called| {
+            !called
+                .iter()
+                .any(|called| covers(&host, &called.host(facts)))
+        }) {
             continue;
         }
         out.examined();

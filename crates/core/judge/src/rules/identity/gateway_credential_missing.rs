@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Op, Risk, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Inputs, Need};
@@ -219,7 +219,8 @@ fn tell(
 
 /// Whether a request to a gateway from outside is decrypted by this server.
 fn is_met(facts: &Facts<'_>, case: &Case<'_>, server: Server<'_>) -> bool {
-    let Some(pod) = met::client_pod(facts, case).filter(|_| case.call.to.scheme == Scheme::Https)
+    let Some(pod) =
+        called_service::client_pod(facts, case).filter(|_| case.call.to.scheme == Scheme::Https)
     else {
         return false;
     };

@@ -3,11 +3,13 @@
 use super::servers;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::config::SERVER_FIRST;
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
+use meshladder_sim::cluster::TlsMode;
+use meshladder_sim::trace::HopDirection;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0816",
@@ -27,12 +29,11 @@ pub(super) static RULE: Rule = Rule {
 /// the greeting.
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let plain = case.client.is_some_and(|client| !client.has_proxy)
-        || case
-            .trace
-            .hops
-            .first()
-            .is_some_and(|hop| hop.direction == "outbound" && hop.tls == "none");
+    let plain =
+        case.client.is_some_and(|client| !client.has_proxy)
+            || case.trace.hops.first().is_some_and(|hop| {
+                hop.direction == HopDirection::Outbound && hop.tls == TlsMode::None
+            });
     let failed = case.seen.is_some_and(|seen| !seen.is_success());
     if !plain || !failed {
         return;
@@ -47,7 +48,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     };
     let message = format!(
         "{} takes plain text and mutual TLS on port {} ({speaks}), so its proxy waits for the client to speak, and the client in plain text waits for the server",
-        met::workload_ref(facts.mesh, server.pod),
+        called_service::workload_ref(facts.mesh, server.pod),
         server.port
     );
     let (subject, proof) = match server.mode.by {
@@ -56,7 +57,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             Evidence::of(policy, mode, "both are taken"),
         ),
         None => (
-            met::workload_ref(facts.mesh, server.pod),
+            called_service::workload_ref(facts.mesh, server.pod),
             Evidence::object(server.pod, "no PeerAuthentication is for it"),
         ),
     };

@@ -2,7 +2,7 @@
 
 use super::tls_port;
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -49,7 +49,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             message,
             Evidence::of(port.object, protocol, "the protocol"),
         );
-        if let Some(client) = case.and_then(|case| met::client_pod(facts, case)) {
+        if let Some(client) = case.and_then(|case| called_service::client_pod(facts, case)) {
             finding.hits(client.id.clone());
         }
         if case.is_none() {

@@ -2,8 +2,8 @@
 
 use super::port_level::{Misplaced, misplaced};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
-use crate::rules::missed::{for_nobody, tell_nobody};
+use crate::rules::endpoints::called_service;
+use crate::rules::selector_misses::{for_nobody, tell_nobody};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -54,7 +54,7 @@ fn tell(facts: &Facts<'_>, misplaced: &Misplaced<'_>, out: &mut Sink) {
         pod,
         meant,
     } = misplaced;
-    let workload = met::workload_ref(facts.mesh, pod);
+    let workload = called_service::workload_ref(facts.mesh, pod);
     let proof = Evidence::of(policy, &entry.value, "the port it names");
     let Some((service, port)) = meant else {
         // An application may well listen on a port that nothing names.

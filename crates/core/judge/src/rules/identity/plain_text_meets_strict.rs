@@ -3,8 +3,8 @@
 use super::port_level::{self, Misplaced};
 use super::servers::{self, Server};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::endpoints::met;
-use crate::rules::missed::{for_nobody, slip};
+use crate::rules::endpoints::called_service;
+use crate::rules::selector_misses::{for_nobody, slip};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let message = format!(
             "{} would let plain text in to {}, but selects {}, which nothing has, so {} refuses {}",
             exempt.id,
-            met::workload_ref(facts.mesh, first.pod),
+            called_service::workload_ref(facts.mesh, first.pod),
             label.str().unwrap_or_default(),
             policy.id,
             client.workload()
@@ -80,7 +80,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let message = format!(
             "{} would let plain text in to {} on port {}, but the workload listens on {}, so {} refuses {}",
             misplaced.policy.id,
-            met::workload_ref(facts.mesh, first.pod),
+            called_service::workload_ref(facts.mesh, first.pod),
             misplaced.entry.key,
             first.port,
             policy.id,
@@ -100,7 +100,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "{} demands mutual TLS of {} on port {}, and {} has no proxy to speak it: its plain text is refused",
         policy.id,
-        met::workload_ref(facts.mesh, first.pod),
+        called_service::workload_ref(facts.mesh, first.pod),
         first.port,
         client.workload()
     );
@@ -216,7 +216,7 @@ fn refusal(
     server: &Object,
     client: &meshladder_mesh::PodFacts,
 ) -> Option<(DocId, usize)> {
-    let log = met::proxy_log(facts, server)?;
+    let log = called_service::proxy_log(facts, server)?;
     let from = |remote: &str| {
         remote
             .rsplit_once(':')

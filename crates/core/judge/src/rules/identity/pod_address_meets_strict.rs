@@ -1,12 +1,11 @@
 //! See the page beside this file.
 
 use super::servers;
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::ObjectRef;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ports, target_port};
 
@@ -60,7 +59,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         called.reference(),
         policy.id
     );
-    let subject = ObjectRef::new("Request", "", "");
+    let subject = Subject::Request;
     let finding = out.find(
         subject,
         message,
@@ -91,6 +90,6 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             )));
         }
     }
-    let workload = met::workload_ref(facts.mesh, server.pod);
+    let workload = called_service::workload_ref(facts.mesh, server.pod);
     finding.fix(Fix::advice(format!("where the address must be called, exempt the port: a PeerAuthentication for {workload} with portLevelMtls {}: PERMISSIVE", server.port)));
 }

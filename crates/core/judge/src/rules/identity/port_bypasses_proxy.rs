@@ -2,7 +2,7 @@
 
 use super::servers;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met::{self, Met};
+use crate::rules::endpoints::called_service::{self, CalledService};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -50,27 +50,27 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if case.is_some_and(|case| case.client.is_some_and(|client| !client.has_proxy)) {
         return;
     }
-    for met in met::services(facts, case) {
+    for called in called_service::services(facts, case) {
         out.examined();
-        inbound(facts, case, &met, out);
+        inbound(facts, case, &called, out);
     }
 }
 
 /// Clients send mutual TLS to a pod that has a proxy, and here only the application gets it.
-fn inbound(facts: &Facts<'_>, case: Option<&Case<'_>>, met: &Met<'_>, out: &mut Sink) {
-    let client = case.and_then(|case| met::client_scope(facts, case));
-    for pod in met.pods(facts.mesh, None) {
+fn inbound(facts: &Facts<'_>, case: Option<&Case<'_>>, called: &CalledService<'_>, out: &mut Sink) {
+    let client = case.and_then(|case| called_service::client_scope(facts, case));
+    for pod in called.pods(facts.mesh, None) {
         let Some((text, node)) = annotation(pod, INBOUND) else {
             continue;
         };
-        let wanted =
-            ports(met.service).filter(|port| met.port.is_none_or(|number| number == port.number));
+        let wanted = ports(called.service)
+            .filter(|port| called.port.is_none_or(|number| number == port.number));
         let mut led = wanted.filter_map(|port| Some((port.number, target_port(&port, pod)?)));
         let Some((number, port)) = led.find(|(_, port)| lists(text, *port)) else {
             continue;
         };
         let scope = client.unwrap_or_else(|| facts.mesh.namespace_scope(&pod.id.namespace));
-        let rule = facts.mesh.destination_rule(scope, &met.host(facts));
+        let rule = facts.mesh.destination_rule(scope, &called.host(facts));
         let says = rule
             .as_ref()
             .and_then(|rule| rule.setting("tls", number, None));
@@ -79,22 +79,22 @@ fn inbound(facts: &Facts<'_>, case: Option<&Case<'_>>, met: &Met<'_>, out: &mut 
         if is_plain || pod.label("security.istio.io/tlsMode") != Some("istio") {
             continue;
         }
-        let subject = met::workload_ref(facts.mesh, pod);
+        let subject = called_service::workload_ref(facts.mesh, pod);
         let message = format!(
             "{subject} keeps port {port} from its proxy, so nobody takes the mutual TLS that clients of {} send there",
-            met.service.id
+            called.service.id
         );
         let finding = out.find(
             subject.clone(),
             message,
             Evidence::of(pod, node, "ports that bypass the proxy"),
         );
-        met::hit(finding, met.service, &[pod], case);
+        called_service::hit(finding, called.service, &[pod], case);
         if case.is_none() {
             finding.severity(Severity::Warning);
         }
         finding.fix(drop_annotation(&subject, INBOUND));
-        let host = met.host(facts);
+        let host = called.host(facts);
         finding.fix(Fix::advice(format!(
             "or tell clients: a DestinationRule for {host} with tls mode DISABLE on port {number}"
         )));
@@ -125,7 +125,7 @@ fn outbound(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         Some(server) if !works => {
             format!(
                 "so they leave in plain text, and {} takes only mutual TLS",
-                met::workload_ref(facts.mesh, server.pod)
+                called_service::workload_ref(facts.mesh, server.pod)
             )
         }
         _ => "so no route, no mutual TLS and no retry of the mesh acts on them".to_owned(),

@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::endpoints::called_service;
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_text::tree::Node;
@@ -32,14 +32,14 @@ pub(super) static RULE: Rule = Rule {
 const TEXT: &str = "secret is not supplied by sds";
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, case) else {
+    let Some(client) = called_service::client_pod(facts, case) else {
         return;
     };
     out.examined();
     let waits = |text: &str| text.replace('_', " ").to_ascii_lowercase().contains(TEXT);
     // A rule that brings certificates of its own is told by itself.
     let brings_own = |tls: &Node| matches!(tls.str_at("mode"), Some("SIMPLE" | "MUTUAL"));
-    if witness::client_setting(facts, case, "tls").is_some_and(|(_, tls)| brings_own(tls)) {
+    if accounts::client_setting(facts, case, "tls").is_some_and(|(_, tls)| brings_own(tls)) {
         return;
     }
     let Some(line) = case
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         line.number,
         "Envoy waits for a secret",
     );
-    let subject = met::workload_ref(facts.mesh, client);
+    let subject = called_service::workload_ref(facts.mesh, client);
     let finding = out.find(subject, message, proof);
     finding.hits(client.id.clone());
     let (namespace, name) = (&client.id.namespace, &client.id.name);
@@ -68,5 +68,5 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.fix(Fix::advice(
         "see whether istiod signs certificates for the pod's service account, and whether the pod reaches it on 15012",
     ));
-    finding.fix(met::restart(facts.mesh, client));
+    finding.fix(called_service::restart(facts.mesh, client));
 }

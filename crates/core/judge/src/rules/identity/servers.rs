@@ -1,6 +1,6 @@
 //! The pods that a request may reach, and what their ports take.
 
-use crate::rules::endpoints::met::{self, Met};
+use crate::rules::endpoints::called_service::{self, CalledService};
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
 use meshladder_mesh::Object;
@@ -17,11 +17,11 @@ pub(super) struct Server<'f> {
 }
 
 /// The pods of a Service that have a proxy, with the modes of its ports.
-pub(super) fn of_service<'f>(facts: &Facts<'f>, met: &Met<'f>) -> Vec<Server<'f>> {
+pub(super) fn of_service<'f>(facts: &Facts<'f>, called: &CalledService<'f>) -> Vec<Server<'f>> {
     let mut found = Vec::new();
-    for pod in met.pods(facts.mesh, None) {
-        let wanted =
-            ports(met.service).filter(|port| met.port.is_none_or(|number| number == port.number));
+    for pod in called.pods(facts.mesh, None) {
+        let wanted = ports(called.service)
+            .filter(|port| called.port.is_none_or(|number| number == port.number));
         for port in wanted.filter_map(|port| target_port(&port, pod)) {
             found.extend(server(facts, pod, port));
         }
@@ -45,9 +45,9 @@ pub(super) fn of_request<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Server<'
             .into_iter()
             .collect();
     }
-    met::services(facts, Some(case))
+    called_service::services(facts, Some(case))
         .iter()
-        .flat_map(|met| of_service(facts, met))
+        .flat_map(|called| of_service(facts, called))
         .collect()
 }
 

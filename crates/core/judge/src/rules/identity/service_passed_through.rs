@@ -2,7 +2,7 @@
 
 use super::servers;
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -23,7 +23,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let (Some(client), Some(service)) = (met::client_pod(facts, case), case.service) else {
+    let (Some(client), Some(service)) = (called_service::client_pod(facts, case), case.service)
+    else {
         return;
     };
     out.examined();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
-use crate::rules::witness::{self, Side};
+use crate::rules::accounts::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -52,7 +52,7 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     if case.seen.is_some_and(Symptom::is_success) {
         return;
     }
-    let rule = witness::client_setting(facts, case, "tls");
+    let rule = accounts::client_setting(facts, case, "tls");
     let failure = failure(facts, case);
     let servers: Vec<&PodFacts> = case
         .servers
@@ -102,7 +102,7 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.evidence.extend(proof);
     finding
         .hits
-        .extend(witness::caller(facts, case).map(PodFacts::reference));
+        .extend(accounts::caller(facts, case).map(PodFacts::reference));
     if cause == Cause::Plain {
         finding.fix(Fix::patch(&rule.id, [Op::remove(rule.path_of(tls))]));
     } else {
@@ -161,7 +161,7 @@ impl Cause {
 
 /// How the handshake failed, with the line that says so; what was seen may say it too.
 fn failure(facts: &Facts<'_>, case: &Case<'_>) -> Option<(Cause, Option<Evidence>)> {
-    let told = witness::told(facts, case)
+    let told = accounts::of(facts, case)
         .into_iter()
         .filter(|told| told.side == Side::Client);
     let logged = told.filter_map(|told| {

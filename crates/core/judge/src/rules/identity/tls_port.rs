@@ -1,6 +1,6 @@
 //! Ports of hosts, and who starts TLS on them.
 
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
 use meshladder_mesh::services::{Protocol, number};
@@ -63,7 +63,7 @@ impl<'f> Port<'f> {
     ) -> Option<(&'f Object, &'f Node)> {
         let mesh: &'f Mesh = facts.mesh;
         let scope = match case {
-            Some(case) => met::client_scope(facts, case)?,
+            Some(case) => called_service::client_scope(facts, case)?,
             None => mesh.namespace_scope(&self.object.id.namespace),
         };
         mesh.destination_rule(scope, &self.host)?

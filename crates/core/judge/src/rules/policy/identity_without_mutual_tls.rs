@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::listed::{conditions, of_sources};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::accepted::Accepted;
+use crate::rules::peer_modes::PeerModes;
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -37,14 +37,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let by_identity = policies
         .iter()
         .filter(|policy| !has_target(policy) && identity(policy).is_some());
-    let (selectors, accepted) = (Selectors::of(by_identity), Accepted::of(facts));
+    let (selectors, accepted) = (Selectors::of(by_identity), PeerModes::of(facts));
     let mut told = BTreeSet::new();
     for template in workloads::templates(facts.mesh) {
         let (namespace, labels) = (template.namespace(), template.labels());
         let Some((peer, mode)) = off(accepted.by(namespace, labels, 0)) else {
             continue;
         };
-        if !workloads::is_in_mesh(facts.mesh, template) {
+        if !template.is_in_mesh(facts.mesh) {
             continue;
         }
         let selecting = selectors

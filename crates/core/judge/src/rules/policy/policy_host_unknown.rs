@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::listed::of_operations;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::holds;
+use crate::rules::absence::holds;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;

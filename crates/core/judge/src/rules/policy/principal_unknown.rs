@@ -4,7 +4,7 @@ use super::accounts::{is_of_several_clusters, principals, trust_domain};
 use super::listed::of_sources;
 use super::names::Names;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::{holds_in, is_complete};
+use crate::rules::absence::{holds_in, is_complete};
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;

@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::is_complete;
-use crate::rules::missed::selecting;
+use crate::rules::absence::is_complete;
+use crate::rules::selector_misses::selecting;
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;

@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::accepted::Accepted;
-use crate::rules::held::holds;
+use crate::rules::absence::holds;
+use crate::rules::peer_modes::PeerModes;
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     if facts.mesh.config.auto_mtls {
         return;
     }
-    let (root, accepted) = (&*facts.mesh.config.root_namespace, Accepted::of(facts));
+    let (root, accepted) = (&*facts.mesh.config.root_namespace, PeerModes::of(facts));
     for policy in facts.mesh.objects.of_kind(Kind::PeerAuthentication) {
         out.examined();
         let mode = policy
@@ -60,7 +60,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// A host that clients call in plain text; of a namespace, or of the whole mesh.
-fn unserved(facts: &Facts<'_>, accepted: &Accepted<'_>, namespace: Option<&str>) -> Option<String> {
+fn unserved(
+    facts: &Facts<'_>,
+    accepted: &PeerModes<'_>,
+    namespace: Option<&str>,
+) -> Option<String> {
     if !holds(facts, Kind::Service) {
         let host = match namespace {
             Some(namespace) => facts.mesh.domain.service("*", namespace),
@@ -96,7 +100,7 @@ fn uses_mutual_tls(facts: &Facts<'_>, host: &str) -> bool {
 }
 
 /// Whether pods with a proxy in the Service's namespace demand mutual TLS.
-fn is_strict(accepted: &Accepted<'_>, service: &Object) -> bool {
+fn is_strict(accepted: &PeerModes<'_>, service: &Object) -> bool {
     let namespace = service.id.namespace.as_str();
     accepted.by_default(namespace).mode == MutualTls::Strict && accepted.has_mesh(namespace)
 }

@@ -7,13 +7,13 @@ use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Finding, Severity};
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
-use meshladder_capture::snapshot::Inputs;
+use meshladder_capture::snapshot::{Inputs, ProxyRef};
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::traffic::{Step, StepKind, destinations, hosts};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_sim::trace::EndKind;
+use meshladder_sim::trace::{EndKind, HopDirection, TraceStage};
 use meshladder_sim::walk::Scheme;
 use meshladder_text::tree::Node;
 
@@ -121,7 +121,7 @@ pub(super) fn sidecar<'m>(mesh: &'m Mesh, case: &Case<'_>) -> Option<&'m Object>
         .trace
         .hops
         .first()
-        .is_some_and(|hop| hop.direction == "outbound");
+        .is_some_and(|hop| hop.direction == HopDirection::Outbound);
     let client = case.client.filter(|_| outbound)?;
     mesh.objects
         .get(Kind::Pod, &client.namespace, &client.name)
@@ -134,9 +134,9 @@ pub(super) fn gateway<'m>(mesh: &'m Mesh, case: &Case<'_>) -> Option<&'m Object>
         .trace
         .hops
         .first()
-        .filter(|hop| hop.direction == "gateway")?;
-    let (namespace, name) = hop.proxy.split_once('/')?;
-    mesh.objects.get(Kind::Pod, namespace, name)
+        .filter(|hop| hop.direction == HopDirection::Gateway)?;
+    let ProxyRef { namespace, pod, .. } = &hop.proxy;
+    mesh.objects.get(Kind::Pod, namespace, pod)
 }
 
 /// The host that the request asks for, without a port, in lower case.
@@ -276,7 +276,7 @@ fn instead(case: &Case<'_>) -> Option<Evidence> {
         .first()?
         .steps
         .iter()
-        .find(|step| step.stage == "route")?;
+        .find(|step| step.stage == TraceStage::Route)?;
     let at = step.evidence.first()?;
     let by = step.object.as_deref().unwrap_or("no VirtualService");
     Some(Evidence::offset(

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::effect::{self, authority, gateway, sidecar};
-use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs};
@@ -9,7 +9,7 @@ use meshladder_mesh::gateways::servers;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::{StepKind, hosts};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_sim::trace::EndKind;
+use meshladder_sim::trace::{EndKind, HopDirection, TraceStage};
 use meshladder_sim::walk::Scheme;
 use meshladder_text::tree::Value;
 
@@ -48,11 +48,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         None if outcome.kind == EndKind::NoListener && case.client.is_none() => {
             no_port(facts.mesh, case, out)
         }
-        None if case
-            .trace
-            .hops
-            .first()
-            .is_some_and(|hop| hop.direction == "outbound" && hop.virtual_host.is_none()) =>
+        None if case.trace.hops.first().is_some_and(|hop| {
+            hop.direction == HopDirection::Outbound && hop.virtual_host.is_none()
+        }) =>
         {
             let message = format!(
                 "the client's proxy has no virtual host for {host} on port {}",
@@ -61,7 +59,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             if outcome.kind == EndKind::NoRoute
                 && facts.mesh.registered(&case.host).next().is_none()
             {
-                let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(case));
+                let finding = out.find(Subject::Request, message, proof(case));
                 finding
                     .hits
                     .extend(case.client.map(meshladder_mesh::PodFacts::reference));
@@ -101,7 +99,7 @@ fn foreign_host(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
         "the request to {called} asks for host {host}, which is not its name, so the client's proxy treats it as a call \
          to somewhere outside the mesh"
     );
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(case));
+    let finding = out.find(Subject::Request, message, proof(case));
     finding.hits(client.id.clone()).hits(called);
     for server in &case.servers {
         finding.hits(server.reference());
@@ -196,7 +194,7 @@ fn at_gateway(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut 
                 )
             }
         };
-        out.find(ObjectRef::new("Request", "", ""), message, proof(case))
+        out.find(Subject::Request, message, proof(case))
     };
     finding.hits(pod.id.clone());
     for gateway in mesh.gateways_of(pod) {
@@ -230,7 +228,7 @@ fn plain(mesh: &Mesh, case: &Case<'_>, pod: &Object, out: &mut Sink) {
     );
     let at = server.node.get("tls").unwrap_or(server.node);
     let proof = Evidence::of(server.gateway, at, "the server speaks TLS");
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.hits(pod.id.clone());
     finding.fix(Fix::advice(format!(
         "call https://{}:{port}, or a port whose server speaks HTTP",
@@ -263,7 +261,7 @@ fn other_name(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut 
     );
     let at = server.node.get("hosts").unwrap_or(server.node);
     let proof = Evidence::of(server.gateway, at, "the names it tells apart");
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.hits(pod.id.clone());
     finding.fix(Fix::advice(format!(
         "let the client say {host}: call it by that name, or set SNI to it"
@@ -290,7 +288,7 @@ fn no_port(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
             )
         },
     );
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.confidence(Confidence::Likely);
     finding.fix(Fix::advice(
         "call a port that a Gateway has a server for, or add a server to a Gateway",
@@ -332,7 +330,7 @@ fn proof(case: &Case<'_>) -> Evidence {
     let hop = case.trace.hops.first();
     let steps = hop.into_iter().flat_map(|hop| hop.steps.iter().rev());
     let mut places = steps
-        .filter(|step| step.stage == "route")
+        .filter(|step| step.stage == TraceStage::Route)
         .flat_map(|step| &step.evidence);
     if let Some(at) = places.next().or(case.trace.outcome.evidence.first()) {
         return Evidence::offset(
@@ -341,7 +339,7 @@ fn proof(case: &Case<'_>) -> Evidence {
             "the route configuration: no virtual host fits",
         );
     }
-    let proxy = hop.map_or("", |hop| &hop.proxy);
+    let proxy = hop.map_or_else(String::new, |hop| hop.proxy.namespaced_name());
     Evidence::document(
         &DocId::new(format!("proxies/{proxy}/config_dump.json")),
         "no virtual host fits",

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     claim: "every HTTPRoute is taken by the parents that it names, and all it leads to is there",
     needs: Inputs::of(&[Kind::HttpRoute]),
-    uses: Inputs::of(&[Kind::Gateway, Kind::Service]),
+    uses: Inputs::of(&[Kind::K8sGateway, Kind::Service]),
     explains: &[],
     docs: include_str!("http_route_not_accepted.md"),
     check: Check::Mesh(check),

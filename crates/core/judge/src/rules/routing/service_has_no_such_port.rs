@@ -1,11 +1,10 @@
 //! See the page beside this file.
 
 use super::effect::sidecar;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::ObjectRef;
 use meshladder_mesh::services::ports;
 
 pub(super) static RULE: Rule = Rule {
@@ -58,7 +57,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     );
     let node = service.spec_at(["ports"]).unwrap_or(&service.node);
     let finding = out.find(
-        ObjectRef::new("Request", "", ""),
+        Subject::Request,
         message,
         Evidence::of(service, node, "its ports"),
     );

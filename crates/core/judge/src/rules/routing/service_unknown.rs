@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::effect::authority;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs};
@@ -51,9 +51,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     // What routes for the name, or runs under it, tells that the Service should be there.
     let meant = leftover(mesh, &full, &missing);
     let subject = if meant.is_some() {
-        missing
+        Subject::from(missing)
     } else {
-        ObjectRef::new("Request", "", "")
+        Subject::Request
     };
     let near = nearest(mesh, name, namespace);
     let hint = near

@@ -1,10 +1,9 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs};
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0619",
@@ -53,7 +52,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let service = case
         .service
         .and_then(|service| facts.mesh.service(&service.namespace, &service.name));
-    let proxy = case.trace.hops.first().map_or("", |hop| &hop.proxy);
+    let hop = case.trace.hops.first();
+    let proxy = hop.map_or_else(String::new, |hop| hop.proxy.namespaced_name());
     let dump = || {
         Evidence::document(
             &DocId::new(format!("proxies/{proxy}/config_dump.json")),
@@ -64,8 +64,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .map(|line| Evidence::line(&DocId::new(&line.doc), line.number, "the proxy refused it"));
     let proof = logged.unwrap_or_else(dump);
     let subject = service.map_or_else(
-        || ObjectRef::new("Request", "", ""),
-        |service| service.id.clone(),
+        || Subject::Request,
+        |service| Subject::from(service.id.clone()),
     );
     let message = format!(
         "a proxy refuses {what} on port {port} of {}: it allows websocket only",

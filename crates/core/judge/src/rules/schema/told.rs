@@ -14,6 +14,7 @@ pub(super) const KINDS_READ: Inputs = Inputs::of(&[
     Kind::EnvoyFilter,
     Kind::GatewayClass,
     Kind::Gateway,
+    Kind::K8sGateway,
     Kind::GrpcRoute,
     Kind::HttpRoute,
     Kind::ListenerSet,

@@ -1,6 +1,6 @@
 //! Which pods a Sidecar is for.
 
-use meshladder_capture::Kind;
+use meshladder_mesh::views::{Namespace, Pod};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
@@ -20,16 +20,10 @@ pub(super) fn pods<'m>(mesh: &'m Mesh, sidecar: &'m Object) -> impl Iterator<Ite
 
 /// Whether ztunnel, not a sidecar, takes the pod's traffic.
 pub(super) fn is_ambient(pod: &Object) -> bool {
-    pod.annotation("ambient.istio.io/redirection") == Some("enabled")
+    Pod::of(pod).is_ambient()
 }
 
-/// Whether the pods of a namespace are ambient: injection, where it is asked for too, wins.
+/// Whether the pods of a namespace are ambient.
 pub(super) fn is_ambient_namespace(mesh: &Mesh, name: &str) -> bool {
-    mesh.objects
-        .get(Kind::Namespace, "", name)
-        .is_some_and(|namespace| {
-            namespace.label("istio.io/dataplane-mode") == Some("ambient")
-                && namespace.label("istio-injection") != Some("enabled")
-                && namespace.label("istio.io/rev").is_none()
-        })
+    Namespace::get(&mesh.objects, "", name).is_some_and(Namespace::is_ambient)
 }

@@ -2,7 +2,7 @@
 
 use super::rejection::{self, Blame};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Check, Facts, Rule, Sink, witness};
+use crate::rules::{Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 
@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             Evidence::of(filter, patch, "the patch"),
         );
         rejection.finish(finding);
-        finding.fixes.extend(witness::without_patch(filter, patch));
+        finding.fixes.extend(accounts::without_patch(filter, patch));
         finding.fix(Fix::look(format!(
             "kubectl get envoyfilter {} -n {} -o yaml",
             filter.id.name, filter.id.namespace

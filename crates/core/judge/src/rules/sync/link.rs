@@ -58,13 +58,16 @@ pub(super) fn all<'f>(facts: &Facts<'f>) -> impl Iterator<Item = Link<'f>> + use
 /// Whether a pod is on the way of the request that was asked about; without one every pod is.
 pub(super) fn is_asked_about(case: Option<&Case<'_>>, pod: &PodFacts) -> bool {
     let same = |other: &PodFacts| other.name == pod.name && other.namespace == pod.namespace;
-    let name = format!("{}/{}", pod.namespace, pod.name);
     case.is_none_or(|case| {
         case.client
             .iter()
             .chain(&case.servers)
             .any(|other| same(other))
-            || case.trace.hops.iter().any(|hop| hop.proxy == name)
+            || case
+                .trace
+                .hops
+                .iter()
+                .any(|hop| hop.proxy.is_of(&pod.namespace, &pod.name))
     })
 }
 

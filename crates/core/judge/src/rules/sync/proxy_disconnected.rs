@@ -4,7 +4,7 @@ use super::link::{self, Link};
 use super::network_policy_blocks_istiod::{blocked, undecided};
 use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::authority;
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -78,7 +78,7 @@ fn tell(
         .and_then(|link| authority::odd(facts.mesh, &link.pod.namespace));
     let workload = match (&odd, istiod.filter(|_| distrusts(link))) {
         (Some((own, _)), _) => own.object.id.clone(),
-        (None, Some(istiod)) => met::workload_ref(facts.mesh, istiod),
+        (None, Some(istiod)) => called_service::workload_ref(facts.mesh, istiod),
         (None, None) => link.pod.workload(),
     };
     if let Some(known) = out

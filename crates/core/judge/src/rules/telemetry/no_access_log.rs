@@ -2,7 +2,7 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{ResourceState, Section};
@@ -88,7 +88,7 @@ fn silenced_by<'f>(
     facts: &Facts<'f>,
     pod: &Object,
 ) -> Option<(&'f Object, &'f Node, &'static str)> {
-    let is_off = |logging: &&Node| met::is_true(logging.get("disabled"));
+    let is_off = |logging: &&Node| called_service::is_true(logging.get("disabled"));
     let telemetries = facts.mesh.policies(Kind::Telemetry, &Workload::of(pod));
     let off = telemetries.iter().find_map(|telemetry| {
         let logging = telemetry.spec_list("accessLogging").iter().find(is_off)?;

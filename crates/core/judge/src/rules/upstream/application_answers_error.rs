@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::witness::{self, Side, Told};
+use crate::rules::accounts::{self, Account, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "the application of {} itself answers {} with {}; no proxy made that answer",
         pod.workload(),
-        witness::call(case),
+        accounts::call(case),
         told.code
     );
     let finding = out.find(pod.workload(), message, told.proof);
@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .iter()
         .find(|line| line.code == told.code && line.details == "via_upstream")
     {
-        finding.see(witness::line_shows(line));
+        finding.see(accounts::line_shows(line));
     }
     finding.fix(Fix::advice(
         "look into the application's own log; the mesh only relays its answer",
@@ -61,7 +61,7 @@ fn from_outside(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "{}, which is outside the mesh, itself answers {} with {}; no proxy made that answer",
         case.host,
-        witness::call(case),
+        accounts::call(case),
         told.code
     );
     let finding = out.find(entry.id.clone(), message, told.proof);
@@ -76,15 +76,15 @@ fn from_outside(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 pub(super) fn outside_answer<'r>(
     facts: &Facts<'r>,
     case: &'r Case<'_>,
-) -> Option<(Told<'r>, &'r Object)> {
-    let entry = witness::outside(facts, case)?;
-    let told = witness::told(facts, case)
+) -> Option<(Account<'r>, &'r Object)> {
+    let entry = accounts::outside(facts, case)?;
+    let told = accounts::of(facts, case)
         .into_iter()
         .find(|told| told.side == Side::Client && relays(told))?;
     Some((told, entry))
 }
 
-fn relays(told: &Told<'_>) -> bool {
+fn relays(told: &Account<'_>) -> bool {
     let is_whole = told.flags.iter().all(|flag| *flag == "URX") && told.details == "via_upstream";
     told.code >= 400 && is_whole && told.line.is_some()
 }
@@ -94,8 +94,8 @@ fn relays(told: &Told<'_>) -> bool {
 pub(super) fn answer<'r>(
     facts: &Facts<'r>,
     case: &'r Case<'_>,
-) -> Option<(Told<'r>, &'r PodFacts)> {
-    witness::told(facts, case)
+) -> Option<(Account<'r>, &'r PodFacts)> {
+    accounts::of(facts, case)
         .into_iter()
         .filter(relays)
         .find_map(|told| {
@@ -109,7 +109,7 @@ pub(super) fn answer<'r>(
 }
 
 /// The pod that a proxy's line says it called.
-pub(super) fn upstream_of<'r>(facts: &Facts<'r>, told: &Told<'_>) -> Option<&'r PodFacts> {
+pub(super) fn upstream_of<'r>(facts: &Facts<'r>, told: &Account<'_>) -> Option<&'r PodFacts> {
     let (address, _) = told.line?.upstream_host.rsplit_once(':')?;
     facts
         .mesh

@@ -2,7 +2,7 @@
 
 use super::keep_alive_race;
 use crate::finding::{Fix, Rung, Severity};
-use crate::rules::witness::{self, Told};
+use crate::rules::accounts::{self, Account};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "the application of {} closes the connection on {} without an answer",
         pod.workload(),
-        witness::call(case)
+        accounts::call(case)
     );
     let finding = out.find(pod.workload(), message, told.proof);
     finding.hits(pod.reference());
@@ -44,8 +44,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 }
 
 /// `UC` at the server: the connection stood, and the application ended it.
-pub(super) fn closed<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Option<Told<'r>> {
-    witness::told(facts, case)
+pub(super) fn closed<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Option<Account<'r>> {
+    accounts::of(facts, case)
         .into_iter()
         .find(|told| told.is_of_application() && told.has("UC"))
 }

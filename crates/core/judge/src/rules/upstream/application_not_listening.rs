@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
-use crate::rules::witness;
+use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if let Some(case) = case {
         out.examined();
-        let told = witness::told(facts, case)
+        let told = accounts::of(facts, case)
             .into_iter()
             .find(|told| told.is_of_application() && told.has("UF"));
         if let Some((pod, line)) = told.and_then(|told| Some((told.pod?, told.line?))) {
@@ -83,7 +83,7 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) 
          the application is down or bound to 127.0.0.1",
         pod.workload()
     );
-    let finding = out.find(pod.workload(), message, witness::line_shows(line));
+    let finding = out.find(pod.workload(), message, accounts::line_shows(line));
     finding.hits(pod.reference());
     for (_, node) in declared {
         finding.see(Evidence::of(stored, node, "a port that the pod declares"));
@@ -91,7 +91,8 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) 
     if !refused {
         finding.confidence(Confidence::Likely);
     }
-    let workload = facts.mesh.objects.find(&finding.subject);
+    let subject = finding.subject.object();
+    let workload = subject.and_then(|object| facts.mesh.objects.find(object));
     for (workload, node, bound) in workload
         .into_iter()
         .flat_map(|workload| loopback(workload, number))
@@ -152,7 +153,9 @@ fn misled(
         message,
         Evidence::of(sidecar, node, "where it leads"),
     );
-    finding.see(witness::line_shows(line)).hits(pod.reference());
+    finding
+        .see(accounts::line_shows(line))
+        .hits(pod.reference());
     finding.fix(Fix::patch(
         &sidecar.id,
         [Op::replace(

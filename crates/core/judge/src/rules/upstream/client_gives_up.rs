@@ -1,11 +1,10 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::witness::{self, Side};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
+use crate::rules::accounts::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1004",
@@ -23,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, case);
+    let told = accounts::of(facts, case);
     let gave_up = |flag: &str| ["DC", "DR"].contains(&flag);
     let at_client = told
         .iter()
@@ -60,9 +59,9 @@ fn tell(case: &Case<'_>, after: Option<u64>, proof: Evidence, out: &mut Sink) {
         .unwrap_or_default();
     let message = format!(
         "the caller of {} hangs up{after}, before the answer is there",
-        witness::call(case)
+        accounts::call(case)
     );
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.fix(Fix::advice(
         "give the caller more time than the work takes, or leave DC out of the error budget",
     ));

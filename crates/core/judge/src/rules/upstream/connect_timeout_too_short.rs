@@ -1,11 +1,11 @@
 //! See the page beside this file.
 
-use super::route_timeout::milliseconds;
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
-use crate::rules::witness;
+use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::duration::milliseconds;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1019",
@@ -33,11 +33,11 @@ const SHORT_MS: u64 = 1000;
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, case)
+    let told = accounts::of(facts, case)
         .into_iter()
         .find(|told| told.details.contains("connection_timeout"));
     let Some(told) = told else { return };
-    let Some((rule, pool)) = witness::client_setting(facts, case, "connectionPool") else {
+    let Some((rule, pool)) = accounts::client_setting(facts, case, "connectionPool") else {
         return;
     };
     let Some(node) = pool.at(["tcp", "connectTimeout"]) else {
@@ -59,7 +59,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.see(told.proof).confidence(Confidence::Likely);
     finding
         .hits
-        .extend(witness::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
+        .extend(accounts::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
     let path = rule.path_of(node);
     finding.fix(Fix::patch(&rule.id, [Op::replace(path, "10s")]));
 }

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 
@@ -77,7 +77,7 @@ const TYPES: [(&str, &str); 15] = [
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    for told in witness::told(facts, case) {
+    for told in accounts::of(facts, case) {
         let type_part = TYPES
             .iter()
             .find(|(details, _)| told.details.starts_with(details))
@@ -85,7 +85,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let (Some(type_part), Some(pod)) = (type_part, told.pod) else {
             continue;
         };
-        let Some((filter, value)) = witness::envoy_filters(facts, pod, type_part)
+        let Some((filter, value)) = accounts::envoy_filters(facts, pod, type_part)
             .into_iter()
             .next()
         else {
@@ -95,7 +95,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             "{} puts a filter into the proxy of {} that answers {} with {} itself ({})",
             filter.id,
             pod.workload(),
-            witness::call(case),
+            accounts::call(case),
             told.code,
             told.details
         );
@@ -105,7 +105,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             Evidence::of(filter, value, "the filter"),
         );
         finding.see(told.proof).hits(pod.reference());
-        finding.fixes.extend(witness::without_patch(filter, value));
+        finding.fixes.extend(accounts::without_patch(filter, value));
         finding.fix(Fix::advice(
             "or change what the filter does with such a request",
         ));

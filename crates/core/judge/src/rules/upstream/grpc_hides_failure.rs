@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
-use crate::finding::{Fix, Rung, Severity};
-use crate::rules::witness;
+use crate::finding::{Fix, Rung, Severity, Subject};
+use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -29,14 +29,20 @@ fn check(_: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     };
     let message = format!(
         "{} failed with {} although its status is 200: gRPC has the failure in its trailer, so alerts on the status stay quiet",
-        witness::call(case),
+        accounts::call(case),
         line.flags.join(",")
     );
     let subject = case.service.map_or_else(
-        || ObjectRef::new("Request", "", ""),
-        |service| ObjectRef::of(Kind::Service, &service.namespace, &service.name),
+        || Subject::Request,
+        |service| {
+            Subject::from(ObjectRef::of(
+                Kind::Service,
+                &service.namespace,
+                &service.name,
+            ))
+        },
     );
-    let finding = out.find(subject, message, witness::line_shows(line));
+    let finding = out.find(subject, message, accounts::line_shows(line));
     finding.fix(Fix::advice(
         "alert on response flags and grpc-status, not on the HTTP status",
     ));

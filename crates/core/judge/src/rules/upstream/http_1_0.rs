@@ -1,11 +1,10 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1007",
@@ -23,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, case)
+    let told = accounts::of(facts, case)
         .into_iter()
         .find(|told| is_low(told.code, told.details));
     let is_seen = case.saw(426);
@@ -37,10 +36,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .trace
         .hops
         .first()
-        .map_or("the proxy", |hop| hop.proxy.as_str());
+        .map_or_else(|| "the proxy".to_owned(), |hop| hop.proxy.namespaced_name());
     let message =
         format!("the caller speaks HTTP/1.0, which {first} answers with 426 before any routing");
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.fix(Fix::advice("let the caller speak HTTP/1.1"));
     finding.fix(Fix::advice(
         "or have istiod accept HTTP/1.0 everywhere: PILOT_HTTP10=1; for one gateway set ISTIO_META_HTTP10=\"1\"",
@@ -53,16 +52,17 @@ fn is_low(code: u16, details: &str) -> bool {
 
 /// Such a request is refused before its path is known, so its line fits no question.
 fn logged(facts: &Facts<'_>, case: &Case<'_>) -> Evidence {
-    let logs = case
-        .trace
-        .hops
-        .iter()
-        .map(|hop| DocId::new(format!("logs/{}/istio-proxy.log", hop.proxy)));
+    let logs = case.trace.hops.iter().map(|hop| {
+        DocId::new(format!(
+            "logs/{}/istio-proxy.log",
+            hop.proxy.namespaced_name()
+        ))
+    });
     let line = logs
         .filter_map(|id| facts.snapshot.open(&id).ok())
         .find_map(|doc| {
             let line = access_log::lines(&doc).find(|line| is_low(line.code, &line.details))?;
-            Some(witness::line_shows(&line))
+            Some(accounts::line_shows(&line))
         });
     line.unwrap_or_else(|| {
         Evidence::document(&DocId::new("logs/"), "no line of it was kept: 426 was seen")

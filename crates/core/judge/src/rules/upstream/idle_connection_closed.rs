@@ -1,13 +1,13 @@
 //! See the page beside this file.
 
-use super::route_timeout::milliseconds;
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
-use crate::rules::witness;
+use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_sim::walk::Scheme;
+use meshladder_text::duration::milliseconds;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1020",
@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     if case.call.to.scheme != Scheme::Tcp || case.seen.is_some_and(Symptom::is_success) {
         return;
     }
-    let Some((rule, pool)) = witness::client_setting(facts, case, "connectionPool") else {
+    let Some((rule, pool)) = accounts::client_setting(facts, case, "connectionPool") else {
         return;
     };
     let limits = ["idleTimeout", "maxConnectionDuration"]
@@ -59,11 +59,11 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         Evidence::of(rule, node, "the time that it allows"),
     );
     finding
-        .see(witness::line_shows(line))
+        .see(accounts::line_shows(line))
         .confidence(Confidence::Likely);
     finding
         .hits
-        .extend(witness::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
+        .extend(accounts::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
     let path = rule.path_of(node);
     finding.fix(Fix::patch(&rule.id, [Op::remove(path)]));
 }

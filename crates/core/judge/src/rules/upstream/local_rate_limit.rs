@@ -4,7 +4,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1009",
@@ -34,7 +34,7 @@ const TYPES: [(&str, &str); 2] = [
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(told) = witness::told(facts, case)
+    let Some(told) = accounts::of(facts, case)
         .into_iter()
         .find(|told| type_of(told.details).is_some())
     else {
@@ -48,13 +48,13 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         return;
     }
     let Some(pod) = told.pod else { return };
-    let Some((filter, value)) = witness::envoy_filters(facts, pod, type_part)
+    let Some((filter, value)) = accounts::envoy_filters(facts, pod, type_part)
         .into_iter()
         .next()
     else {
         return;
     };
-    let bucket = witness::find_type(value, type_part).and_then(|config| {
+    let bucket = accounts::find_type(value, type_part).and_then(|config| {
         config
             .get("token_bucket")
             .or_else(|| config.at(["value", "token_bucket"]))
@@ -68,7 +68,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let proof = Evidence::of(filter, bucket.unwrap_or(value), "the limit");
     let finding = out.find(filter.id.clone(), message, proof);
     finding.see(told.proof).hits(pod.reference());
-    finding.fixes.extend(witness::without_patch(filter, value));
+    finding.fixes.extend(accounts::without_patch(filter, value));
     finding.fix(Fix::advice(
         "or raise max_tokens and tokens_per_fill, or narrow its workloadSelector",
     ));

@@ -2,7 +2,7 @@
 
 use super::application_answers_error::upstream_of;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::witness::{self, Side};
+use crate::rules::accounts::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let failed = witness::told(facts, case)
+    let failed = accounts::of(facts, case)
         .into_iter()
         .filter(|t| t.side == Side::Client && (t.has("UF") || t.has("UC")));
     for told in failed {

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_sim::walk::Scheme;
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, case)
+    let told = accounts::of(facts, case)
         .into_iter()
         .find(|told| told.has("UO"));
     if told.is_none() && !case.seen.is_some_and(|seen| seen.has("UO")) {
@@ -31,10 +31,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     }
     // `UO` at the server's own proxy comes from the same rule: istiod applies it to inbound
     // clusters too.
-    let Some(caller) = witness::caller(facts, case) else {
+    let Some(caller) = accounts::caller(facts, case) else {
         return;
     };
-    let Some((rule, pool)) = witness::client_setting(facts, case, "connectionPool") else {
+    let Some((rule, pool)) = accounts::client_setting(facts, case, "connectionPool") else {
         return;
     };
     let limits: Vec<String> = ["http", "tcp"]

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::witness::{self, Told};
+use crate::rules::accounts::{self, Account};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -31,14 +31,14 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let broken = |told: &Told<'_>| told.has("UPE") || told.details.contains("protocol_error");
-    let Some(told) = witness::told(facts, case).into_iter().find(broken) else {
+    let broken = |told: &Account<'_>| told.has("UPE") || told.details.contains("protocol_error");
+    let Some(told) = accounts::of(facts, case).into_iter().find(broken) else {
         return;
     };
     if let Some((object, node)) = upgrade(facts, case) {
         return upgraded(case, object, node, told, out);
     }
-    let Some((service, port)) = witness::called_port(facts, case) else {
+    let Some((service, port)) = accounts::called_port(facts, case) else {
         return;
     };
     let how = port.app_protocol.unwrap_or(port.name);
@@ -85,7 +85,7 @@ fn is_grpc(case: &Case<'_>) -> bool {
 
 /// Who has callers' proxies speak HTTP/2 to a port that is declared HTTP/1.1.
 fn upgrade<'r>(facts: &Facts<'r>, case: &Case<'r>) -> Option<(&'r Object, &'r Node)> {
-    let pool = witness::client_setting(facts, case, "connectionPool");
+    let pool = accounts::client_setting(facts, case, "connectionPool");
     let of_rule = pool.and_then(|(rule, pool)| Some((rule, pool.at(["http", "h2UpgradePolicy"])?)));
     if let Some((rule, policy)) = of_rule.filter(|(_, policy)| policy.str() != Some("DEFAULT")) {
         return (policy.str() == Some("UPGRADE")).then_some((rule, policy));
@@ -100,7 +100,7 @@ fn upgrade<'r>(facts: &Facts<'r>, case: &Case<'r>) -> Option<(&'r Object, &'r No
     Some((map, map.node.at(["data", "mesh"])?))
 }
 
-fn upgraded(case: &Case<'_>, object: &Object, node: &Node, told: Told<'_>, out: &mut Sink) {
+fn upgraded(case: &Case<'_>, object: &Object, node: &Node, told: Account<'_>, out: &mut Sink) {
     let message = format!(
         "{} has proxies speak HTTP/2 to {} (h2UpgradePolicy), whose application does not answer in HTTP/2",
         object.id, case.host

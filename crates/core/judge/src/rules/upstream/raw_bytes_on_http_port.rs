@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
-use crate::rules::witness;
+use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         return;
     }
     let Some((service, port)) =
-        witness::called_port(facts, case).filter(|(_, port)| port.protocol.is_http())
+        accounts::called_port(facts, case).filter(|(_, port)| port.protocol.is_http())
     else {
         return;
     };

@@ -1,10 +1,9 @@
 //! See the page beside this file.
 
-use crate::finding::{Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::finding::{Fix, Rung, Severity, Subject};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1021",
@@ -62,7 +61,7 @@ const FORMS: [(&str, &str); 12] = [
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, case).into_iter().find_map(|told| {
+    let told = accounts::of(facts, case).into_iter().find_map(|told| {
         let (_, what) = FORMS
             .iter()
             .find(|(details, _)| told.details.contains(details))?;
@@ -77,11 +76,11 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .map_or_else(|| case.host.clone(), |pod| pod.workload().to_string());
     let message = format!(
         "the proxy of {at} refuses {} with {}: {what}",
-        witness::call(case),
+        accounts::call(case),
         told.code
     );
     let details = told.details.to_owned();
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, told.proof);
+    let finding = out.find(Subject::Request, message, told.proof);
     finding
         .hits
         .extend(told.pod.map(meshladder_mesh::PodFacts::reference));

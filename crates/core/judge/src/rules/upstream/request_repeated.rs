@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity, Subject};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let Some(lines) = repeated(&case.server_log) else {
         return;
     };
-    let services = witness::virtual_services(facts, case);
+    let services = accounts::virtual_services(facts, case);
     let retries = services
         .iter()
         .find_map(|service| retries(service).map(|node| (*service, node)));
@@ -45,25 +45,25 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let (subject, proof) =
         match retries.or_else(|| services.first().map(|service| (*service, &service.node))) {
             Some((service, node)) => (
-                service.id.clone(),
+                Subject::from(service.id.clone()),
                 Evidence::of(service, node, "it does not turn retries off"),
             ),
-            None => (service_of(case), witness::line_shows(lines[0])),
+            None => (service_of(case), accounts::line_shows(lines[0])),
         };
     let message = format!(
         "{} ran {} times for one call: the caller's proxy retries it",
-        witness::call(case),
+        accounts::call(case),
         lines.len()
     );
-    let finding = out.find(subject.clone(), message, proof);
+    let finding = out.find(subject, message, proof);
     finding.confidence(Confidence::Likely);
     for line in lines.iter().take(3) {
-        finding.see(witness::line_shows(line));
+        finding.see(accounts::line_shows(line));
     }
     if let Some((service, node)) = retries {
         let at = service.path_of(node);
         finding.fix(Fix::patch(
-            &subject,
+            &service.id,
             [Op::add(format!("{at}/attempts"), 0_u16)],
         ));
     }
@@ -88,9 +88,15 @@ fn retries(service: &Object) -> Option<&Node> {
         .find_map(|route| route.get("retries"))
 }
 
-fn service_of(case: &Case<'_>) -> ObjectRef {
+fn service_of(case: &Case<'_>) -> Subject {
     case.service.map_or_else(
-        || ObjectRef::new("Request", "", ""),
-        |service| ObjectRef::of(Kind::Service, &service.namespace, &service.name),
+        || Subject::Request,
+        |service| {
+            Subject::from(ObjectRef::of(
+                Kind::Service,
+                &service.namespace,
+                &service.name,
+            ))
+        },
     )
 }

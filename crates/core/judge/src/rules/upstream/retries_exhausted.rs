@@ -2,7 +2,7 @@
 
 use super::application_answers_error::answer;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::witness::{self, Side};
+use crate::rules::accounts::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "the application of {} answers every attempt of {} with {}, until the retries are used up",
         pod.workload(),
-        witness::call(case),
+        accounts::call(case),
         told.code
     );
     let finding = out.find(pod.workload(), message, told.proof);
@@ -43,9 +43,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .filter(|line| line.has("URX"))
         .take(1)
     {
-        finding.see(witness::line_shows(line));
+        finding.see(accounts::line_shows(line));
     }
-    for service in witness::virtual_services(facts, case) {
+    for service in accounts::virtual_services(facts, case) {
         if let Some(retries) = service
             .spec_list("http")
             .iter()
@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 
 /// Whether the caller's proxy gave up retrying answers, not connections.
 pub(super) fn is_exhausted(facts: &Facts<'_>, case: &Case<'_>) -> bool {
-    let told = witness::told(facts, case);
+    let told = accounts::of(facts, case);
     told.iter()
         .any(|told| told.side == Side::Client && told.has("URX") && told.details == "via_upstream")
         || case.seen.is_some_and(|seen| seen.flags == ["URX"])

@@ -1,12 +1,13 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
-use crate::rules::witness::{self, Told};
+use crate::rules::accounts::{self, Account};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
+use meshladder_text::duration::milliseconds;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -26,14 +27,14 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let timed_out = |told: &Told<'_>| told.has("UT") || told.details == "response_timeout";
-    let told = witness::told(facts, case).into_iter().find(timed_out);
+    let timed_out = |told: &Account<'_>| told.has("UT") || told.details == "response_timeout";
+    let told = accounts::of(facts, case).into_iter().find(timed_out);
     let is_seen = case.seen.is_some_and(|seen| seen.has("UT"));
     if told.is_none() && !is_seen {
         return;
     }
     let waited = told.as_ref().and_then(|told| told.line?.duration);
-    let services = witness::virtual_services(facts, case);
+    let services = accounts::virtual_services(facts, case);
     let timeouts = services.iter().flat_map(|service| {
         timeouts(service)
             .into_iter()
@@ -54,7 +55,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "{} lets {} wait for {text} only, and the application takes longer",
         service.id,
-        witness::call(case)
+        accounts::call(case)
     );
     let finding = out.find(
         service.id.clone(),
@@ -75,10 +76,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 
 /// No route's timeout fits: the caller may have set one in a header, and the work is slow in any
 /// case.
-fn slow(facts: &Facts<'_>, case: &Case<'_>, told: Told<'_>, out: &mut Sink) {
+fn slow(facts: &Facts<'_>, case: &Case<'_>, told: Account<'_>, out: &mut Sink) {
     let server = case.servers.first().map(|server| server.workload());
     let Some(server) =
-        server.or_else(|| witness::outside(facts, case).map(|entry| entry.id.clone()))
+        server.or_else(|| accounts::outside(facts, case).map(|entry| entry.id.clone()))
     else {
         return;
     };
@@ -89,7 +90,7 @@ fn slow(facts: &Facts<'_>, case: &Case<'_>, told: Told<'_>, out: &mut Sink) {
     let waited = told.line.and_then(|line| line.duration).unwrap_or_default();
     let message = format!(
         "the application of {server} does not answer {} within {waited} ms, and no VirtualService sets that timeout",
-        witness::call(case)
+        accounts::call(case)
     );
     let finding = out.find(server, message, told.proof);
     finding
@@ -123,50 +124,4 @@ fn timeouts(service: &Object) -> Vec<(&Node, u64, u64)> {
         );
     }
     found
-}
-
-/// A duration as Go writes it: `1.5s`, `1m30s`, `200ms`.
-pub(super) fn milliseconds(text: &str) -> Option<u64> {
-    let (mut rest, mut total) = (text, 0.0);
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let value: f64 = rest[..end].parse().ok()?;
-        let unit = rest[end..]
-            .find(|c: char| c.is_ascii_digit())
-            .map_or(rest.len(), |at| end + at);
-        total += value
-            * match &rest[end..unit] {
-                "ms" => 1.0,
-                "s" => 1000.0,
-                "m" => 60_000.0,
-                "h" => 3_600_000.0,
-                _ => return None,
-            };
-        rest = &rest[unit..];
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a timeout is a small positive number"
-    )]
-    Some(total as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::milliseconds;
-
-    #[test]
-    fn durations_are_read_as_go_writes_them() {
-        for (text, expected) in [
-            ("1s", Some(1000)),
-            ("1.5s", Some(1500)),
-            ("1m30s", Some(90_000)),
-            ("200ms", Some(200)),
-            ("x", None),
-            ("5", None),
-        ] {
-            assert_eq!(milliseconds(text), expected, "{text}");
-        }
-    }
 }

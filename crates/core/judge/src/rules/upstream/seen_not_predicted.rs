@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom, witness};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity, Subject};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
-use meshladder_mesh::{ObjectRef, PodFacts};
+use meshladder_mesh::PodFacts;
 use meshladder_sim::trace::EndKind;
 
 pub(super) static RULE: Rule = Rule {
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         Some(at) => Evidence::offset(&at.doc, at.offset, "what the proxy would do"),
         None => Evidence::document(&DocId::new("proxies/"), "what the proxies would do"),
     };
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.confidence(Confidence::Possible);
     finding.fix(Fix::advice(
         "take the access logs of both proxies for this request: they tell which of them answered",
@@ -103,7 +103,7 @@ fn log_wanted(case: &Case<'_>, seen: &Symptom) -> String {
 fn is_logged(facts: &Facts<'_>, case: &Case<'_>) -> bool {
     let success = case.seen.is_some_and(Symptom::is_success);
     success
-        || witness::told(facts, case)
+        || accounts::of(facts, case)
             .iter()
             .any(|told| told.line.is_some() && told.details != "via_upstream")
         || super::application_answers_error::answer(facts, case).is_some()

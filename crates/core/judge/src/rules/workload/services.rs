@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::rules::analyzed::{GATEWAY_MANAGED, is_injected, proxy_image};
+use crate::rules::analyzed::GATEWAY_MANAGED;
 use meshladder_capture::Kind;
 use meshladder_mesh::labels::LabelIndex;
 use meshladder_mesh::selector::has_labels;
+use meshladder_mesh::views::PodTemplate;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
@@ -91,10 +92,8 @@ fn selector<'m>(services: &[&'m Object]) -> Option<&'m Node> {
 
 fn is_in_mesh(mesh: &Mesh, deployment: &Object) -> bool {
     let is_waypoint = deployment.label(GATEWAY_MANAGED) == Some("istio.io-mesh-controller");
-    let Some(template) = deployment.spec_at(["template"]).filter(|_| !is_waypoint) else {
-        return false;
-    };
-    template.get("spec").and_then(proxy_image).is_some() || is_injected(mesh, deployment, template)
+    let template = PodTemplate::of(deployment).filter(|_| !is_waypoint);
+    template.is_some_and(|template| template.is_in_mesh(mesh))
 }
 
 /// `Service shop/a, Service shop/b`, and how many more when there are many.

@@ -7,8 +7,7 @@ use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::injection::Template;
-use meshladder_text::tree::Node;
+use meshladder_mesh::views::{Container, PodTemplate};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3801",
@@ -37,14 +36,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .map(|policy| policy.id.namespace.as_str())
         .collect();
     let is_near =
-        |one: &Template<'_>| using.contains(one.namespace()) && !is_covered(one.namespace());
+        |one: &PodTemplate<'_>| using.contains(one.namespace()) && !is_covered(one.namespace());
     for template in workloads::templates(mesh).filter(|one| is_near(one) && is_own(*one)) {
         out.examined();
         let (namespace, labels) = (template.namespace(), template.labels());
         let is_selected = [namespace, root]
             .iter()
             .any(|near| !selectors.selecting(near, labels).is_empty());
-        if is_selected || !workloads::is_in_mesh(mesh, template) {
+        if is_selected || !template.is_in_mesh(mesh) {
             continue;
         }
         let id = &template.object.id;
@@ -61,19 +60,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// What is written, not made by something else; gateways are there to be called.
-fn is_own(template: Template<'_>) -> bool {
+fn is_own(template: PodTemplate<'_>) -> bool {
     let is_made = template
         .object
         .node
         .at(["metadata", "ownerReferences"])
         .is_some_and(|owners| !owners.items().is_empty());
-    let is_router = |container: &Node| {
-        container
-            .items_at("args")
-            .iter()
-            .any(|arg| arg.str() == Some("router"))
-    };
-    let is_gateway = template.containers().any(is_router)
+    let mut args = template.containers().flat_map(Container::args);
+    let is_gateway = args.any(|arg| *arg == "router")
         || template.annotation("inject.istio.io/templates").is_some();
     !is_made && !is_gateway
 }

@@ -13,14 +13,15 @@
 use std::collections::BTreeSet;
 
 use meshladder_capture::Kind;
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part, Snapshot};
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part, ProxyRef, Snapshot};
 use meshladder_judge::finding::Spot;
 use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
 use meshladder_judge::rules::{Rule, Symptom};
-use meshladder_mesh::{Beside, Mesh, probe};
+use meshladder_mesh::{Mesh, MeshOverrides, probe};
+use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::request::Claims;
-use meshladder_sim::trace::{Branch, End, EndKind, Hop, Trace};
+use meshladder_sim::trace::{Branch, End, EndKind, Hop, HopDirection, Trace};
 use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
@@ -181,9 +182,9 @@ impl Example {
                 .iter()
                 .flat_map(|names| names.split(','))
                 .map(|name| (name.to_owned(), name.to_owned()));
-            let beside = Beside {
+            let beside = MeshOverrides {
                 clusters: clusters.collect(),
-                ..Beside::default()
+                ..MeshOverrides::default()
             };
             return ladder::analyze(
                 &snapshot,
@@ -255,17 +256,25 @@ impl Example {
             .collect();
         told.by = attribute(&self.info, "by");
         let cluster = attribute(&self.info, "cluster");
-        let proxy = attribute(&self.info, "proxy").unwrap_or_else(|| match &call.from {
-            Caller::Pod { namespace, name } => format!("{namespace}/{name}"),
-            _ => String::new(),
-        });
+        let named = attribute(&self.info, "proxy");
+        let (namespace, pod) = match (&named, &call.from) {
+            (Some(name), _) => name.split_once('/').unwrap_or_default(),
+            (None, Caller::Pod { namespace, name }) => (namespace.as_str(), name.as_str()),
+            (None, _) => ("", ""),
+        };
         let hop = Hop {
-            proxy,
-            direction: if call.from == Caller::Outside {
-                "gateway"
-            } else {
-                "outbound"
+            proxy: ProxyRef {
+                source: String::new(),
+                namespace: namespace.to_owned(),
+                pod: pod.to_owned(),
             },
+            direction: if call.from == Caller::Outside {
+                HopDirection::Gateway
+            } else {
+                HopDirection::Outbound
+            },
+            // What a mesh does unless it is told otherwise.
+            tls: TlsMode::Istio,
             route: attribute(&self.info, "route"),
             clusters: cluster.iter().map(|name| (name.clone(), None)).collect(),
             ..Hop::default()

@@ -11,7 +11,7 @@ use crate::request::{Request, Tls};
 use crate::route::{RouteBranch, RouteDecision};
 use crate::state::RequestState;
 use crate::tls::Transport;
-use crate::trace::{End, EndKind, EndpointFact};
+use crate::trace::{End, EndKind, EndpointFact, EndpointHealth, StepOutcome, TraceStage};
 use crate::{Answer, DecisionRecord};
 
 /// What goes to a cluster.
@@ -123,7 +123,8 @@ impl<'a> Crossing<'_, 'a> {
         let Some(cluster) = proxy.clusters.find(name) else {
             let because = format!("there is no cluster {name}");
             self.step(
-                "cluster",
+                TraceStage::Cluster,
+                StepOutcome::Ended,
                 || because.clone(),
                 DecisionRecord::dropping(),
                 None,
@@ -138,7 +139,8 @@ impl<'a> Crossing<'_, 'a> {
             ))];
         };
         self.step(
-            "cluster",
+            TraceStage::Cluster,
+            StepOutcome::GoesOn,
             || words(cluster),
             DecisionRecord::dropping(),
             Some(cluster.at),
@@ -150,7 +152,8 @@ impl<'a> Crossing<'_, 'a> {
         match selected {
             HostSelection::None(why) => {
                 self.step(
-                    "endpoint",
+                    TraceStage::Endpoint,
+                    StepOutcome::Ended,
                     || format!("none: {why}"),
                     record,
                     Some(cluster.at),
@@ -166,7 +169,8 @@ impl<'a> Crossing<'_, 'a> {
             }
             HostSelection::Unknown(fact) => {
                 self.step(
-                    "endpoint",
+                    TraceStage::Endpoint,
+                    StepOutcome::Undecided,
                     || format!("it depends on {fact}"),
                     record,
                     Some(cluster.at),
@@ -175,7 +179,13 @@ impl<'a> Crossing<'_, 'a> {
             }
             HostSelection::Original(ip, port) => {
                 let words = || format!("{ip}:{port}, where the client wanted to go");
-                self.step("endpoint", words, record, Some(cluster.at));
+                self.step(
+                    TraceStage::Endpoint,
+                    StepOutcome::GoesOn,
+                    words,
+                    record,
+                    Some(cluster.at),
+                );
                 vec![self.forward(cluster, None, (ip, port), outgoing, 1.0)]
             }
             HostSelection::Endpoints { picks, lost } => {
@@ -184,7 +194,13 @@ impl<'a> Crossing<'_, 'a> {
                     .first()
                     .and_then(|pick| pick.endpoint.at)
                     .unwrap_or(cluster.at);
-                self.step("endpoint", words, record, Some(at));
+                self.step(
+                    TraceStage::Endpoint,
+                    StepOutcome::GoesOn,
+                    words,
+                    record,
+                    Some(at),
+                );
                 self.picked(cluster, &picks, lost, outgoing)
             }
         }
@@ -241,16 +257,17 @@ impl<'a> Crossing<'_, 'a> {
         }
         for endpoint in &cluster.endpoints {
             let health = match &endpoint.health {
-                Health::Healthy => "HEALTHY",
-                Health::Degraded => "DEGRADED",
-                Health::Unhealthy(why) if why.contains("outlier") => "EJECTED",
-                Health::Unhealthy(_) => "UNHEALTHY",
+                Health::Healthy => EndpointHealth::Healthy,
+                Health::Degraded => EndpointHealth::Degraded,
+                Health::Ejected => EndpointHealth::Ejected,
+                Health::Unhealthy(_) => EndpointHealth::Unhealthy,
             };
             let (cluster, address) = (cluster.name.to_string(), endpoint.address.to_string());
             self.hop.endpoints.push(EndpointFact {
                 cluster,
                 address,
-                health: health.to_owned(),
+                socket: endpoint.socket(),
+                health,
             });
         }
     }
@@ -308,10 +325,14 @@ impl<'a> Crossing<'_, 'a> {
 
     /// How an endpoint is talked to; a step where that is new.
     fn note_transport(&mut self, transport: &Transport<'a>, cluster: &Cluster<'a>) {
-        let word = TlsMode::of(transport).map_or("none", TlsMode::word);
-        let is_noted =
-            self.hop.tls == word && self.hop.steps.iter().any(|step| step.stage == "tls");
-        self.hop.tls = word;
+        let mode = TlsMode::of(transport).unwrap_or_default();
+        let is_noted = self.hop.tls == mode
+            && self
+                .hop
+                .steps
+                .iter()
+                .any(|step| step.stage == TraceStage::Tls);
+        self.hop.tls = mode;
         if !is_noted {
             let at = if let Transport::Tls(context) = transport {
                 context.at
@@ -319,8 +340,9 @@ impl<'a> Crossing<'_, 'a> {
                 cluster.at
             };
             self.step(
-                "tls",
-                || word.to_owned(),
+                TraceStage::Tls,
+                StepOutcome::GoesOn,
+                || mode.word().to_owned(),
                 DecisionRecord::dropping(),
                 Some(at),
             );

@@ -13,7 +13,7 @@ use crate::rbac::policy_in;
 use crate::request::Request;
 use crate::route::{RouteOutcome, RouteTable};
 use crate::state::{Peer, RequestState};
-use crate::trace::{DryRun, End};
+use crate::trace::{DryRun, End, StepOutcome, TraceStage};
 use crate::walk::Detail;
 use crate::walk::proxy::Manager;
 use crate::{Answer, DecisionRecord};
@@ -33,7 +33,8 @@ impl<'a> Crossing<'_, 'a> {
                     format!("the client is sent to {l}")
                 });
                 self.step(
-                    "path",
+                    TraceStage::Path,
+                    StepOutcome::Answered,
                     || because.clone(),
                     DecisionRecord::dropping(),
                     Some(manager.at),
@@ -43,12 +44,19 @@ impl<'a> Crossing<'_, 'a> {
         };
         if (&entered.path, &entered.authority) != (&request.path, &request.authority) {
             let words = || format!("taken for {}{}", entered.authority, entered.path);
-            self.step("path", words, DecisionRecord::dropping(), Some(manager.at));
+            self.step(
+                TraceStage::Path,
+                StepOutcome::GoesOn,
+                words,
+                DecisionRecord::dropping(),
+                Some(manager.at),
+            );
         }
         let Some(table) = &manager.table else {
             let because = "the proxy does not have the route configuration".to_owned();
             self.step(
-                "route",
+                TraceStage::Route,
+                StepOutcome::Ended,
                 || format!("none: {because}"),
                 DecisionRecord::dropping(),
                 Some(manager.at),
@@ -94,7 +102,8 @@ impl<'a> Crossing<'_, 'a> {
     {
         if let Some(answer) = manager.upgrades.refusal(&state.request, leaf.routed) {
             self.step(
-                "filter",
+                TraceStage::Filter,
+                StepOutcome::Answered,
                 || "the upgrade is not allowed".to_owned(),
                 DecisionRecord::dropping(),
                 Some(manager.at),
@@ -222,6 +231,11 @@ impl<'a> Crossing<'_, 'a> {
             &[]
         };
         for step in steps {
+            let outcome = match &step.verdict {
+                FilterVerdict::Answered(..) => StepOutcome::Answered,
+                FilterVerdict::Undecided(_) => StepOutcome::Undecided,
+                _ => StepOutcome::GoesOn,
+            };
             let (word, object): (Cow<'_, str>, _) = match &step.verdict {
                 FilterVerdict::Skipped(_) => continue,
                 FilterVerdict::Passed(why) => (why.clone(), None),
@@ -242,12 +256,13 @@ impl<'a> Crossing<'_, 'a> {
                 .hop
                 .steps
                 .iter()
-                .any(|other| other.stage == "filter" && other.chosen == chosen)
+                .any(|other| other.stage == TraceStage::Filter && other.chosen == chosen)
             {
                 continue;
             }
             self.step(
-                "filter",
+                TraceStage::Filter,
+                outcome,
                 || chosen,
                 DecisionRecord::dropping(),
                 Some(step.at),

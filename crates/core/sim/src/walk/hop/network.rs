@@ -8,7 +8,7 @@ use crate::network::{NetworkFilter, NetworkOutcome, Tcp};
 use crate::rbac::{RbacDecision, details};
 use crate::request::Request;
 use crate::state::{Peer, RequestState};
-use crate::trace::{DryRun, End, EndKind};
+use crate::trace::{DryRun, End, EndKind, StepOutcome, TraceStage};
 use crate::walk::hop::cluster::Outgoing;
 use crate::walk::proxy::Inside;
 use crate::{DecisionRecord, Tri};
@@ -64,7 +64,8 @@ impl<'a> Crossing<'_, 'a> {
         match outcome {
             NetworkOutcome::Http(filter) => {
                 self.step(
-                    "network",
+                    TraceStage::Network,
+                    StepOutcome::GoesOn,
                     || filter.name.to_string(),
                     record,
                     Some(filter.at),
@@ -81,7 +82,8 @@ impl<'a> Crossing<'_, 'a> {
             }
             NetworkOutcome::Denied(filter) => {
                 self.step(
-                    "network",
+                    TraceStage::Network,
+                    StepOutcome::Ended,
                     || format!("{}: closes the connection", filter.name),
                     record,
                     Some(filter.at),
@@ -91,7 +93,8 @@ impl<'a> Crossing<'_, 'a> {
             }
             NetworkOutcome::Answered(filter) => {
                 self.step(
-                    "network",
+                    TraceStage::Network,
+                    StepOutcome::Answered,
                     || format!("{}: answers by itself", filter.name),
                     record,
                     Some(filter.at),
@@ -104,7 +107,13 @@ impl<'a> Crossing<'_, 'a> {
                 ))]
             }
             NetworkOutcome::Nothing => {
-                self.step("network", || "none".to_owned(), record, None);
+                self.step(
+                    TraceStage::Network,
+                    StepOutcome::Ended,
+                    || "none".to_owned(),
+                    record,
+                    None,
+                );
                 vec![Way::end(End::new(
                     EndKind::Reset,
                     0,
@@ -113,7 +122,13 @@ impl<'a> Crossing<'_, 'a> {
                 ))]
             }
             NetworkOutcome::Undecided(fact) => {
-                self.step("network", || format!("it depends on {fact}"), record, None);
+                self.step(
+                    TraceStage::Network,
+                    StepOutcome::Undecided,
+                    || format!("it depends on {fact}"),
+                    record,
+                    None,
+                );
                 vec![Way::end(End::undecided(&fact))]
             }
         }
@@ -128,7 +143,8 @@ impl<'a> Crossing<'_, 'a> {
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
         self.step(
-            "network",
+            TraceStage::Network,
+            StepOutcome::GoesOn,
             || tcp.filter.name.to_string(),
             record,
             Some(tcp.filter.at),

@@ -8,7 +8,7 @@ use crate::DecisionRecord;
 use crate::request::Request;
 use crate::route::{RouteDecision, RouteEffect, RouteOutcome, RouteTarget};
 use crate::state::RequestState;
-use crate::trace::End;
+use crate::trace::{End, StepOutcome, TraceStage};
 use crate::walk::hop::cluster::Outgoing;
 
 /// One way that a route may lead: chance and weights are dealt out.
@@ -99,7 +99,8 @@ impl<'a> Crossing<'_, 'a> {
                 self.hop.route =
                     (!decision.route.name.is_empty()).then(|| decision.route.name.to_string());
                 self.step(
-                    "route",
+                    TraceStage::Route,
+                    StepOutcome::GoesOn,
                     || words(decision),
                     record,
                     Some(decision.route.raw.offset()),
@@ -112,13 +113,20 @@ impl<'a> Crossing<'_, 'a> {
             RouteOutcome::RequireTls { virtual_host, .. } => {
                 self.note(|hop| hop.virtual_host = Some(virtual_host.name.to_string()));
                 let words = || "the client is sent to https".to_owned();
-                self.step("route", words, record, Some(virtual_host.raw.offset()));
+                self.step(
+                    TraceStage::Route,
+                    StepOutcome::Ended,
+                    words,
+                    record,
+                    Some(virtual_host.raw.offset()),
+                );
             }
             RouteOutcome::NoRoute { virtual_host } => {
                 self.note(|hop| hop.virtual_host = virtual_host.map(|v| v.name.to_string()));
                 let words = || format!("none for {}{}", request.authority, request.path);
                 self.step(
-                    "route",
+                    TraceStage::Route,
+                    StepOutcome::Ended,
                     words,
                     record,
                     Some(virtual_host.map_or(at, |host| host.raw.offset())),
@@ -135,14 +143,21 @@ impl<'a> Crossing<'_, 'a> {
                     .or(virtual_host.map(|host| host.raw.offset()))
                     .unwrap_or(at);
                 self.step(
-                    "route",
+                    TraceStage::Route,
+                    StepOutcome::Undecided,
                     || format!("it depends on {fact}"),
                     record,
                     Some(at),
                 );
             }
             RouteOutcome::Branches(branches) => {
-                self.step("route", || "chance decides".to_owned(), record, Some(at));
+                self.step(
+                    TraceStage::Route,
+                    StepOutcome::GoesOn,
+                    || "chance decides".to_owned(),
+                    record,
+                    Some(at),
+                );
                 for (_, routed) in branches {
                     self.routed(routed, request, DecisionRecord::dropping(), at);
                 }

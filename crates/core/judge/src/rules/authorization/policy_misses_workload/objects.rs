@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Severity};
-use crate::rules::analyzed::is_in_mesh;
 use crate::rules::{Alone, Facts, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
+use meshladder_mesh::views::Pod;
 use meshladder_text::tree::Node;
 
 pub(super) const ALONE: Alone = Alone {
@@ -17,7 +17,7 @@ pub(super) const ALONE: Alone = Alone {
 };
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let in_mesh = |pod: &&Object| is_in_mesh(facts.mesh, pod);
+    let in_mesh = |pod: &&Object| Pod::of(pod).is_in_mesh(facts.mesh);
     let root = &*facts.mesh.config.root_namespace;
     let namespaces: BTreeSet<&str> = facts
         .mesh

@@ -15,7 +15,7 @@ use meshladder_text::tree::Node;
 pub(super) const ALONE: Alone = Alone {
     severity: Severity::Warning,
     needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
-    uses: Inputs::NONE,
+    uses: Inputs::of(&[Kind::K8sGateway]),
 };
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
@@ -28,7 +28,9 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
         } in bound::to_gateways(service)
         {
             out.examined();
-            let mut gateways = facts.mesh.objects.named(Kind::Gateway, namespace, name);
+            let mut gateways = [Kind::Gateway, Kind::K8sGateway]
+                .into_iter()
+                .flat_map(|kind| facts.mesh.objects.named(kind, namespace, name));
             if gateways
                 .any(|gateway| plain.take(gateway, service) || takes(facts, gateway, service))
             {

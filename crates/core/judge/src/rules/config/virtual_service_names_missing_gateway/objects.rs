@@ -23,8 +23,8 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
         {
             out.examined();
             // One of the Gateway API is named as well, though istiod does not look there.
-            let exists = |kind: Kind| facts.mesh.objects.get(kind, namespace, name).is_some();
-            if exists(Kind::Gateway) || exists(Kind::K8sGateway) {
+            let is_there = |kind| facts.mesh.objects.get(kind, namespace, name).is_some();
+            if is_there(Kind::Gateway) || is_there(Kind::K8sGateway) {
                 continue;
             }
             let message = format!(

@@ -8,8 +8,8 @@ use crate::rules::{Alone, Facts, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
-use meshladder_mesh::injection::Template;
 use meshladder_mesh::services::{ServicePort, number, ports};
+use meshladder_mesh::views::{Container, PodTemplate};
 use meshladder_text::tree::Node;
 
 pub(super) const ALONE: Alone = Alone {
@@ -106,17 +106,15 @@ impl<'m> Declared<'m> {
         }
     }
 
-    fn add(&mut self, template: Template<'m>) {
-        let ports = |container: &'m Node| container.items_at("ports");
-        let is_application = |container: &&Node| container.str_at("name") != Some("istio-proxy");
-        self.is_silent |= !template
+    fn add(&mut self, template: PodTemplate<'m>) {
+        let mut applications = template
             .containers()
-            .filter(is_application)
-            .any(|container| !ports(container).is_empty());
-        for port in template.containers().flat_map(ports) {
-            self.names.extend(port.str_at("name"));
-            self.numbers
-                .extend(port.get("containerPort").and_then(number));
+            .filter(|container| !container.is_proxy());
+        self.is_silent |= !applications.any(|container| container.ports().next().is_some());
+        for port in template.containers().flat_map(Container::ports) {
+            self.names
+                .extend(Some(port.name).filter(|name| !name.is_empty()));
+            self.numbers.insert(port.number);
         }
     }
 }

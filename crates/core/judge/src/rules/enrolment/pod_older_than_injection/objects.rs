@@ -1,11 +1,11 @@
 //! As the objects alone show it.
 
 use crate::finding::{Evidence, Fix, Severity};
-use crate::rules::analyzed::has_proxy;
 use crate::rules::{Alone, Facts, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
+use meshladder_mesh::views::Pod;
 use meshladder_text::tree::Value;
 
 pub(super) const ALONE: Alone = Alone {
@@ -29,7 +29,7 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
             .in_namespace(Kind::Pod, &namespace.id.name)
         {
             out.examined();
-            if !is_left_out(pod) && !has_proxy(pod) {
+            if !is_left_out(pod) && !Pod::of(pod).has_proxy() {
                 let message = format!("{} has no proxy, though its namespace asks for one", pod.id);
                 out.find(
                     pod.id.clone(),

@@ -1,25 +1,25 @@
 //! What rules of objects may conclude from absence, and the kinds that few of them read.
 
-use super::Facts;
+use crate::rules::Facts;
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Coverage;
 use meshladder_mesh::Object;
 
 /// Whether all objects of a kind were read.
-pub(super) fn is_complete(facts: &Facts<'_>, kind: Kind) -> bool {
+pub(in crate::rules) fn is_complete(facts: &Facts<'_>, kind: Kind) -> bool {
     facts.snapshot.coverage(&kind.into()) == Coverage::Complete
 }
 
 /// Whether an object would be here if there were one: all of its kind were read, or files hold some
 /// of it. Files rarely hold a whole mesh, so of a kind that they do not hold at all nothing is
 /// known.
-pub(super) fn holds(facts: &Facts<'_>, kind: Kind) -> bool {
+pub(in crate::rules) fn holds(facts: &Facts<'_>, kind: Kind) -> bool {
     is_complete(facts, kind) || facts.mesh.objects.of_kind(kind).iter().any(is_read)
 }
 
 /// Whether an object would be here if there were one in a namespace: of one that files hold nothing
 /// of the kind of, nothing is known either.
-pub(super) fn holds_in(facts: &Facts<'_>, kind: Kind, namespace: &str) -> bool {
+pub(in crate::rules) fn holds_in(facts: &Facts<'_>, kind: Kind, namespace: &str) -> bool {
     is_complete(facts, kind)
         || facts
             .mesh
@@ -56,7 +56,7 @@ mod tests {
             builder.add(DocId::new("k8s/a.yaml"), "a.yaml", YAML.into());
             builder.note(Need::Part(Part::Everything), coverage);
             let snapshot = builder.finish();
-            let mesh = Mesh::of_files(&snapshot, &meshladder_mesh::Beside::default());
+            let mesh = Mesh::of_files(&snapshot, &meshladder_mesh::MeshOverrides::default());
             let (fleet, faults) = (Fleet::of_istiods(&snapshot), Faults::default());
             let facts = Facts {
                 snapshot: &snapshot,

@@ -20,14 +20,14 @@ const NAME: &str = "istio-ca-root-cert";
 
 /// What one ConfigMap says.
 #[derive(Debug)]
-pub(super) struct Roots<'m> {
-    pub(super) object: &'m Object,
-    pub(super) node: &'m Node,
+pub(in crate::rules) struct Roots<'m> {
+    pub(in crate::rules) object: &'m Object,
+    pub(in crate::rules) node: &'m Node,
     certificates: Vec<Certificate>,
 }
 
 /// Every root that is given out, each text once; first those of the namespace.
-pub(super) fn given_out<'m>(mesh: &'m Mesh, namespace: &str) -> Vec<Roots<'m>> {
+pub(in crate::rules) fn given_out<'m>(mesh: &'m Mesh, namespace: &str) -> Vec<Roots<'m>> {
     let maps = mesh
         .objects
         .of_kind(Kind::ConfigMap)
@@ -62,7 +62,7 @@ pub(super) fn given_out<'m>(mesh: &'m Mesh, namespace: &str) -> Vec<Roots<'m>> {
 }
 
 /// The roots of a namespace, when they are none of those that every other namespace has; and those.
-pub(super) fn odd<'m>(mesh: &'m Mesh, namespace: &str) -> Option<(Roots<'m>, Roots<'m>)> {
+pub(in crate::rules) fn odd<'m>(mesh: &'m Mesh, namespace: &str) -> Option<(Roots<'m>, Roots<'m>)> {
     let mut roots = given_out(mesh, namespace).into_iter();
     let (own, other) = (roots.next()?, roots.next()?);
     let is_odd = own.object.id.namespace == namespace
@@ -73,7 +73,7 @@ pub(super) fn odd<'m>(mesh: &'m Mesh, namespace: &str) -> Option<(Roots<'m>, Roo
 
 impl Roots<'_> {
     /// Whether one of the certificates can lead to one of these roots.
-    pub(super) fn fit(&self, trusted: &[Certificate]) -> bool {
+    pub(in crate::rules) fn fit(&self, trusted: &[Certificate]) -> bool {
         self.certificates.iter().any(|root| {
             trusted
                 .iter()
@@ -90,7 +90,7 @@ fn leads(one: &Certificate, root: &Certificate) -> bool {
 
 /// Gives every webhook of a configuration these roots; the command has the shell fetch what is
 /// long.
-pub(super) fn give(config: &Object, hooks: &[Injector<'_>], roots: &Roots<'_>) -> Fix {
+pub(in crate::rules) fn give(config: &Object, hooks: &[Injector<'_>], roots: &Roots<'_>) -> Fix {
     let all = config.node.get("webhooks").map_or(&[][..], Node::items);
     let own = hooks.iter().filter(|hook| hook.config.id == config.id);
     let places = own.filter_map(|hook| all.iter().position(|node| std::ptr::eq(node, hook.node)));
@@ -112,7 +112,7 @@ pub(super) fn give(config: &Object, hooks: &[Injector<'_>], roots: &Roots<'_>) -
 
 /// A caller of istiod's webhooks that did not trust its certificate. Of istiod's servers only that
 /// of the webhooks is HTTP over TLS, and Go's HTTP server writes this line.
-pub(super) fn distrust(facts: &Facts<'_>) -> Option<Evidence> {
+pub(in crate::rules) fn distrust(facts: &Facts<'_>) -> Option<Evidence> {
     const REFUSED: &str = "http: TLS handshake error from ";
     let is_istiods =
         |id: &&DocId| id.split().1.starts_with("logs/") && id.as_str().ends_with("/discovery.log");

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::config::nearest::nearest;
-use super::endpoints::met;
-use super::workloads::Selectors;
-use super::{Case, Facts, Sink, workloads};
 use crate::finding::{Evidence, Fix, Op, Severity};
+use crate::rules::config::nearest::nearest;
+use crate::rules::endpoints::called_service;
+use crate::rules::workloads::Selectors;
+use crate::rules::{Case, Facts, Sink, workloads};
 use meshladder_capture::Kind;
 use meshladder_mesh::policies::selector;
 use meshladder_mesh::selector::has_labels;
@@ -14,7 +14,10 @@ use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 /// Those objects of some kinds that select a workload, or a template of one.
-pub(super) fn selecting<'f>(facts: &Facts<'f>, kinds: &[Kind]) -> BTreeSet<&'f ObjectRef> {
+pub(in crate::rules) fn selecting<'f>(
+    facts: &Facts<'f>,
+    kinds: &[Kind],
+) -> BTreeSet<&'f ObjectRef> {
     let mesh = facts.mesh;
     let selectors = Selectors::of(kinds.iter().flat_map(|kind| mesh.objects.of_kind(*kind)));
     let mut used: BTreeSet<usize> = BTreeSet::new();
@@ -36,7 +39,7 @@ pub(super) fn selecting<'f>(facts: &Facts<'f>, kinds: &[Kind]) -> BTreeSet<&'f O
 
 /// The policies of some kinds that have a selector, by which they select nobody. One with
 /// targetRefs selects otherwise.
-pub(super) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[Kind]) -> Vec<&'f Object> {
+pub(in crate::rules) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[Kind]) -> Vec<&'f Object> {
     let mesh = facts.mesh;
     let has_selector = |policy: &&Object| {
         let has_target = ["targetRef", "targetRefs"]
@@ -61,7 +64,7 @@ pub(super) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[Kind]) -> Vec<&'f Objec
 
 /// Tells of a policy that selects nobody: misspelt, in another namespace, or for something that is
 /// gone.
-pub(super) fn tell_nobody(
+pub(in crate::rules) fn tell_nobody(
     facts: &Facts<'_>,
     case: Option<&Case<'_>>,
     policy: &Object,
@@ -70,7 +73,7 @@ pub(super) fn tell_nobody(
     let Some(wanted) = selector(policy.spec()) else {
         return;
     };
-    let words = met::labels_in_words(wanted);
+    let words = called_service::labels_in_words(wanted);
     let is_asked = |pod: &&Object| {
         case.is_none_or(|case| {
             case.servers
@@ -88,7 +91,7 @@ pub(super) fn tell_nobody(
     };
     let near = pods().find_map(|pod| Some((pod, slip(policy, pod)?)));
     if let Some((pod, (label, own))) = near {
-        let workload = met::workload_ref(facts.mesh, pod);
+        let workload = called_service::workload_ref(facts.mesh, pod);
         let message = format!(
             "{} selects {words}, which nothing has: {workload} has {own}",
             policy.id
@@ -110,7 +113,7 @@ pub(super) fn tell_nobody(
         let message = format!(
             "{} selects {words}, which {} has, but a policy reaches only its own namespace",
             policy.id,
-            met::workload_ref(facts.mesh, pod)
+            called_service::workload_ref(facts.mesh, pod)
         );
         let finding = out.find(
             policy.id.clone(),
@@ -144,7 +147,7 @@ pub(super) fn tell_nobody(
 
 /// The one label by which a selector misses a pod, when it is but a slip of the finger: its place,
 /// and what the pod has.
-pub(super) fn slip<'r>(policy: &'r Object, pod: &Object) -> Option<(&'r Node, String)> {
+pub(in crate::rules) fn slip<'r>(policy: &'r Object, pod: &Object) -> Option<(&'r Node, String)> {
     let wanted = selector(policy.spec())?.members();
     let has = |key: &str| pod.label(key).unwrap_or_default().to_owned();
     let mut wrong = wanted

@@ -15,7 +15,7 @@ use meshladder_text::tree::{Node, Value};
 
 /// A Service as a rule meets it.
 #[derive(Clone, Debug)]
-pub(in crate::rules) struct Met<'f> {
+pub(in crate::rules) struct CalledService<'f> {
     pub(in crate::rules) service: &'f Object,
     /// The port that is asked for; none for all.
     pub(in crate::rules) port: Option<u16>,
@@ -23,7 +23,7 @@ pub(in crate::rules) struct Met<'f> {
     pub(in crate::rules) subset: String,
 }
 
-impl<'f> Met<'f> {
+impl<'f> CalledService<'f> {
     /// `cart.shop.svc.cluster.local`
     pub(in crate::rules) fn host(&self, facts: &Facts<'_>) -> String {
         facts
@@ -101,7 +101,10 @@ impl<'f> Met<'f> {
 
 /// The Services that a request is sent to, port and subset included; without a request all there
 /// are.
-pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>) -> Vec<Met<'f>> {
+pub(in crate::rules) fn services<'f>(
+    facts: &Facts<'f>,
+    case: Option<&Case<'_>>,
+) -> Vec<CalledService<'f>> {
     let mesh = facts.mesh;
     let Some(case) = case else {
         let all = mesh
@@ -110,7 +113,7 @@ pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>)
             .iter()
             .filter(|service| !is_control_plane(service));
         return all
-            .map(|service| Met {
+            .map(|service| CalledService {
                 service,
                 port: None,
                 subset: String::new(),
@@ -120,42 +123,42 @@ pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>)
     let of_cluster = |cluster: &str| {
         let name = ClusterName::parse(cluster)?;
         let service = mesh.service_of_host(name.host)?;
-        Some(Met {
+        Some(CalledService {
             service,
             port: name.port.parse().ok(),
             subset: name.subset.to_owned(),
         })
     };
-    let mut met: Vec<Met<'f>> = case.clusters().filter_map(of_cluster).collect();
-    if met.is_empty() {
+    let mut called: Vec<CalledService<'f>> = case.clusters().filter_map(of_cluster).collect();
+    if called.is_empty() {
         let service = case
             .service
             .and_then(|service| mesh.service(&service.namespace, &service.name));
         let port = Some(case.call.to.port);
-        met.extend(service.map(|service| Met {
+        called.extend(service.map(|service| CalledService {
             service,
             port,
             subset: String::new(),
         }));
     }
-    met
+    called
 }
 
 /// The same, and without a request also every subset that a route sends requests to.
 pub(in crate::rules) fn services_and_subsets<'f>(
     facts: &Facts<'f>,
     case: Option<&Case<'_>>,
-) -> Vec<Met<'f>> {
-    let mut met = services(facts, case);
+) -> Vec<CalledService<'f>> {
+    let mut called = services(facts, case);
     if case.is_none() {
-        met.extend(routed_subsets(facts.mesh));
+        called.extend(routed_subsets(facts.mesh));
     }
-    met
+    called
 }
 
 /// The subsets that routes lead to, each once; a destination of several without a weight gets
 /// nothing.
-fn routed_subsets(mesh: &Mesh) -> Vec<Met<'_>> {
+fn routed_subsets(mesh: &Mesh) -> Vec<CalledService<'_>> {
     let mut found = std::collections::BTreeMap::new();
     for service in mesh.objects.of_kind(Kind::VirtualService) {
         for route in routes(service) {
@@ -176,14 +179,14 @@ fn routed_subsets(mesh: &Mesh) -> Vec<Met<'_>> {
                 else {
                     continue;
                 };
-                let met = Met {
+                let called = CalledService {
                     service,
                     port: None,
                     subset: subset.to_owned(),
                 };
                 found
-                    .entry((service.id.clone(), met.subset.clone()))
-                    .or_insert(met);
+                    .entry((service.id.clone(), called.subset.clone()))
+                    .or_insert(called);
             }
         }
     }
@@ -197,12 +200,8 @@ fn is_control_plane(service: &Object) -> bool {
 
 /// The pod whose proxy sends the request on: the client's, or the gateway's.
 pub(in crate::rules) fn client_pod<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Option<&'f Object> {
-    let hop = case
-        .trace
-        .hops
-        .first()
-        .filter(|hop| hop.direction != "inbound");
-    let of_hop = hop.and_then(|hop| hop.proxy.split_once('/'));
+    let sender = case.trace.sender().map(|hop| &hop.proxy);
+    let of_hop = sender.map(|proxy| (proxy.namespace.as_str(), proxy.pod.as_str()));
     let of_client = case
         .client
         .map(|pod| (pod.namespace.as_str(), pod.name.as_str()));

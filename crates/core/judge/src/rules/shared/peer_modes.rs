@@ -2,31 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use super::Facts;
-use super::workloads::{self, Selectors};
+use crate::rules::Facts;
+use crate::rules::workloads::{self, Selectors};
 use meshladder_capture::Kind;
 use meshladder_mesh::Mesh;
-use meshladder_mesh::injection::Template;
 use meshladder_mesh::peer_authentication::PeerMode;
 use meshladder_mesh::policies::age;
+use meshladder_mesh::views::PodTemplate;
 use meshladder_text::tree::Node;
 
 /// PeerAuthentications, found by the workload they are for.
-pub(super) struct Accepted<'m> {
+pub(in crate::rules) struct PeerModes<'m> {
     mesh: &'m Mesh,
     selectors: Selectors<'m>,
     /// The namespaces with pods in the mesh; none when workloads are not known.
     in_mesh: Option<BTreeSet<&'m str>>,
 }
 
-impl<'m> Accepted<'m> {
-    pub(super) fn of(facts: &Facts<'m>) -> Self {
+impl<'m> PeerModes<'m> {
+    pub(in crate::rules) fn of(facts: &Facts<'m>) -> Self {
         let mesh = facts.mesh;
         let in_mesh = workloads::are_known(facts).then(|| {
             let templates = workloads::templates(mesh);
             templates
-                .filter(|one| workloads::is_in_mesh(mesh, *one))
-                .map(Template::namespace)
+                .filter(|one| one.is_in_mesh(mesh))
+                .map(PodTemplate::namespace)
                 .collect()
         });
         Self {
@@ -37,7 +37,12 @@ impl<'m> Accepted<'m> {
     }
 
     /// What a workload accepts on a port.
-    pub(super) fn by(&self, namespace: &str, labels: Option<&Node>, port: u16) -> PeerMode<'m> {
+    pub(in crate::rules) fn by(
+        &self,
+        namespace: &str,
+        labels: Option<&Node>,
+        port: u16,
+    ) -> PeerMode<'m> {
         let root = &*self.mesh.config.root_namespace;
         // "When there are more than one policy in the same scope, the oldest one win."
         let of_namespace = |namespace: &str| {
@@ -54,12 +59,12 @@ impl<'m> Accepted<'m> {
     }
 
     /// What a namespace accepts where nothing is said of a workload.
-    pub(super) fn by_default(&self, namespace: &str) -> PeerMode<'m> {
+    pub(in crate::rules) fn by_default(&self, namespace: &str) -> PeerMode<'m> {
         self.by(namespace, None, 0)
     }
 
     /// Whether pods of a namespace are in the mesh, as far as is known.
-    pub(super) fn has_mesh(&self, namespace: &str) -> bool {
+    pub(in crate::rules) fn has_mesh(&self, namespace: &str) -> bool {
         self.in_mesh
             .as_ref()
             .is_none_or(|namespaces| namespaces.contains(namespace))

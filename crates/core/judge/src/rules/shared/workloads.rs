@@ -1,21 +1,20 @@
 //! What runs pods, or will once it is applied: pods, the templates of what makes them, and machines
 //! outside the cluster.
 
-use super::Facts;
+use crate::rules::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::analyzed::has_proxy;
-use super::held::holds;
+use crate::rules::absence::holds;
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::injection::{INJECTION, REVISION, Template};
 use meshladder_mesh::policies::{age, selector};
 use meshladder_mesh::selector::has_labels;
+use meshladder_mesh::views::PodTemplate;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::{Member, Node};
 
 /// The kinds that have the labels of a workload.
-pub(super) const KINDS: [Kind; 6] = [
+pub(in crate::rules) const KINDS: [Kind; 6] = [
     Kind::Pod,
     Kind::Deployment,
     Kind::StatefulSet,
@@ -25,16 +24,16 @@ pub(super) const KINDS: [Kind; 6] = [
 ];
 
 /// For the `uses` of a rule.
-pub(super) const INPUTS: Inputs = Inputs::of(&KINDS);
+pub(in crate::rules) const INPUTS: Inputs = Inputs::of(&KINDS);
 
 /// The pods of all namespaces, and the templates of those to come.
-pub(super) fn templates(mesh: &Mesh) -> impl Iterator<Item = Template<'_>> {
-    objects(mesh).filter_map(Template::of)
+pub(in crate::rules) fn templates(mesh: &Mesh) -> impl Iterator<Item = PodTemplate<'_>> {
+    objects(mesh).filter_map(PodTemplate::of)
 }
 
 /// The namespace and labels of every workload: machines outside the cluster too, whatever else has
 /// the template of a pod, and what is assumed.
-pub(super) fn labels(mesh: &Mesh) -> impl Iterator<Item = (&str, Option<&Node>)> {
+pub(in crate::rules) fn labels(mesh: &Mesh) -> impl Iterator<Item = (&str, Option<&Node>)> {
     mesh.objects.all().filter_map(|object| {
         let labels = match object.id.kind.as_str() {
             "Pod" => object.labels(),
@@ -48,7 +47,7 @@ pub(super) fn labels(mesh: &Mesh) -> impl Iterator<Item = (&str, Option<&Node>)>
 }
 
 /// The namespaces that have workloads.
-pub(super) fn namespaces(mesh: &Mesh) -> BTreeSet<&str> {
+pub(in crate::rules) fn namespaces(mesh: &Mesh) -> BTreeSet<&str> {
     objects(mesh)
         .map(|object| object.id.namespace.as_str())
         .collect()
@@ -63,34 +62,14 @@ fn objects(mesh: &Mesh) -> impl Iterator<Item = &Object> {
 }
 
 /// Whether workloads are known at all.
-pub(super) fn are_known(facts: &Facts<'_>) -> bool {
+pub(in crate::rules) fn are_known(facts: &Facts<'_>) -> bool {
     KINDS.into_iter().any(|kind| holds(facts, kind))
-}
-
-/// Whether its pods have a proxy, will get one, or are ambient. A pod that runs is taken as it is.
-pub(super) fn is_in_mesh(mesh: &Mesh, template: Template<'_>) -> bool {
-    if template.object.id.is(Kind::Pod) && template.object.node.get("status").is_some() {
-        return has_proxy(template.object)
-            || template.object.annotation("ambient.istio.io/redirection") == Some("enabled");
-    }
-    if let Some((_, inject)) = template.inject() {
-        return inject.str() == Some("true");
-    }
-    let namespace = mesh.objects.get(Kind::Namespace, "", template.namespace());
-    template.has_proxy()
-        || namespace.is_some_and(|namespace| {
-            let injection = namespace.label(INJECTION);
-            let is_ambient = namespace.label("istio.io/dataplane-mode") == Some("ambient");
-            injection == Some("enabled")
-                || injection.is_none() && namespace.label(REVISION).is_some()
-                || is_ambient
-        })
 }
 
 /// Objects that select workloads, by namespace and one of the labels they want: those that select a
 /// workload are then found without trying all. Those that want the same are one, so that many
 /// objects for many workloads are not many times many.
-pub(super) struct Selectors<'m> {
+pub(in crate::rules) struct Selectors<'m> {
     alike: Vec<Alike<'m>>,
     by_label: BTreeMap<(&'m str, &'m str, &'m str), Vec<usize>>,
     /// Those that want no labels, by namespace.
@@ -98,12 +77,12 @@ pub(super) struct Selectors<'m> {
 }
 
 /// Objects of a namespace that want the same labels, or none.
-pub(super) struct Alike<'m> {
+pub(in crate::rules) struct Alike<'m> {
     wanted: Option<&'m Node>,
     /// In the order of their identities.
-    pub(super) objects: Vec<&'m Object>,
+    pub(in crate::rules) objects: Vec<&'m Object>,
     /// The one that counts where only one does.
-    pub(super) oldest: &'m Object,
+    pub(in crate::rules) oldest: &'m Object,
 }
 
 impl<'m> Alike<'m> {
@@ -128,12 +107,12 @@ type Wanted<'m> = (&'m str, Vec<(&'m str, &'m str)>);
 
 impl<'m> Selectors<'m> {
     /// By the selectors of Istio's objects.
-    pub(super) fn of(objects: impl Iterator<Item = &'m Object>) -> Self {
+    pub(in crate::rules) fn of(objects: impl Iterator<Item = &'m Object>) -> Self {
         Self::by(objects, |object| selector(object.spec()))
     }
 
     /// By the labels they want of a workload.
-    pub(super) fn by(
+    pub(in crate::rules) fn by(
         objects: impl Iterator<Item = &'m Object>,
         wanted: fn(&Object) -> Option<&Node>,
     ) -> Self {
@@ -171,12 +150,12 @@ impl<'m> Selectors<'m> {
     }
 
     /// Those of a namespace that want no labels.
-    pub(super) fn unlabelled(&self, namespace: &str) -> Option<&Alike<'m>> {
+    pub(in crate::rules) fn unlabelled(&self, namespace: &str) -> Option<&Alike<'m>> {
         self.unlabelled.get(namespace)
     }
 
     /// Those of a namespace that select a workload with these labels, each with its number.
-    pub(super) fn selecting(
+    pub(in crate::rules) fn selecting(
         &self,
         namespace: &str,
         labels: Option<&Node>,
@@ -196,7 +175,7 @@ impl<'m> Selectors<'m> {
     }
 
     /// Those with this number.
-    pub(super) fn numbered(&self, number: usize) -> &[&'m Object] {
+    pub(in crate::rules) fn numbered(&self, number: usize) -> &[&'m Object] {
         &self.alike[number].objects
     }
 }
@@ -207,7 +186,7 @@ fn pair(label: &Member) -> (&str, &str) {
 
 /// Objects that share a workload with another one of the same kind, each once, with the other and
 /// the workload.
-pub(super) fn sharing<'m>(
+pub(in crate::rules) fn sharing<'m>(
     selectors: &Selectors<'m>,
     workloads: impl Iterator<Item = (&'m Object, Option<&'m Node>)>,
 ) -> Vec<(&'m Object, &'m Object, &'m ObjectRef)> {

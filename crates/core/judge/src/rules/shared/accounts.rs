@@ -1,52 +1,52 @@
 //! How a request ended, as the proxies' logs and the walk tell it. A server's line is the best
 //! witness: a client that logs `via_upstream` only relays.
 
-use super::{Case, Facts};
 use crate::finding::{Evidence, Fix, Op};
+use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::snapshot::{DocId, ProxyRef};
+use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, ServicePort};
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Object, PodFacts};
-use meshladder_sim::trace::{Branch, EndKind, Hop};
+use meshladder_sim::trace::{Branch, EndKind, Hop, HopDirection, StepOutcome};
 use meshladder_sim::walk::Caller;
 use meshladder_text::tree::{Node, Value};
 
 /// One account of how the request ended.
 #[derive(Debug)]
-pub(super) struct Told<'r> {
-    pub(super) side: Side,
-    pub(super) code: u16,
-    pub(super) flags: Vec<&'r str>,
+pub(in crate::rules) struct Account<'r> {
+    pub(in crate::rules) side: Side,
+    pub(in crate::rules) code: u16,
+    pub(in crate::rules) flags: Vec<&'r str>,
     /// Response code details; for TCP why the connection was ended.
-    pub(super) details: &'r str,
+    pub(in crate::rules) details: &'r str,
     /// The pod whose proxy tells it.
-    pub(super) pod: Option<&'r PodFacts>,
+    pub(in crate::rules) pod: Option<&'r PodFacts>,
     /// The line of its log; none when only the walk tells it.
-    pub(super) line: Option<&'r AccessLine>,
-    pub(super) proof: Evidence,
+    pub(in crate::rules) line: Option<&'r AccessLine>,
+    pub(in crate::rules) proof: Evidence,
 }
 
 /// Whose proxy tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(in crate::rules) enum Side {
     /// The caller's, or a gateway's.
     Client,
     /// The called pod's.
     Server,
 }
 
-impl Told<'_> {
-    pub(super) fn has(&self, flag: &str) -> bool {
+impl Account<'_> {
+    pub(in crate::rules) fn has(&self, flag: &str) -> bool {
         self.flags.contains(&flag)
     }
 
     /// Whether the server's proxy tells how its own application answered.
-    pub(super) fn is_of_application(&self) -> bool {
+    pub(in crate::rules) fn is_of_application(&self) -> bool {
         self.side == Side::Server
             && self
                 .line
@@ -56,8 +56,8 @@ impl Told<'_> {
 
 /// Every account of an end like the one that was seen: the servers' logs first, then the client's,
 /// then the walk. Without anything seen the last line of each log counts. Nothing after a success.
-pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
-    if case.seen.is_some_and(super::Symptom::is_success) {
+pub(in crate::rules) fn of<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Account<'r>> {
+    if case.seen.is_some_and(crate::rules::Symptom::is_success) {
         return Vec::new();
     }
     let of_log = |lines: &'r [AccessLine], side: Side| {
@@ -102,13 +102,13 @@ fn fits(case: &Case<'_>, code: u16, flags: &[impl AsRef<str>], side: Side) -> bo
     code == seen.code && (seen.flags.is_empty() || relayed || shared)
 }
 
-fn logged<'r>(facts: &Facts<'r>, line: &'r AccessLine, side: Side) -> Told<'r> {
+fn logged<'r>(facts: &Facts<'r>, line: &'r AccessLine, side: Side) -> Account<'r> {
     let details = if line.details.is_empty() {
         &line.termination
     } else {
         &line.details
     };
-    Told {
+    Account {
         side,
         code: line.code,
         flags: line.flags.iter().map(String::as_str).collect(),
@@ -127,7 +127,7 @@ fn pod_of<'r>(facts: &Facts<'r>, line: &AccessLine) -> Option<&'r PodFacts> {
 
 /// The last thing that the caller's proxy logged of the request, when it is a connection that
 /// nobody took: TLS that fails is another matter.
-pub(super) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r AccessLine> {
+pub(in crate::rules) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r AccessLine> {
     const NOT_TAKEN: [&str; 4] = [
         "connection_timeout",
         "delayed_connect_error",
@@ -147,7 +147,7 @@ pub(super) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r AccessLine> {
 }
 
 /// `the proxy logged 503 UC upstream_reset…`
-pub(super) fn line_shows(line: &AccessLine) -> Evidence {
+pub(in crate::rules) fn line_shows(line: &AccessLine) -> Evidence {
     let flags = if line.flags.is_empty() {
         "-".to_owned()
     } else {
@@ -166,7 +166,7 @@ pub(super) fn line_shows(line: &AccessLine) -> Evidence {
     )
 }
 
-fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> Told<'r> {
+fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> Account<'r> {
     let ends =
         |hop: &&Hop| hop.log.details == branch.end.details && hop.log.code == branch.end.code;
     let hop = case
@@ -176,11 +176,9 @@ fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> To
         .rev()
         .find(ends)
         .or(case.trace.hops.last());
-    let is_inbound = hop.is_some_and(|hop| hop.direction == "inbound");
-    let pod = hop
-        .and_then(|hop| hop.proxy.split_once('/'))
-        .and_then(|(ns, name)| facts.mesh.pod(ns, name));
-    Told {
+    let is_inbound = hop.is_some_and(|hop| hop.direction == HopDirection::Inbound);
+    let pod = hop.and_then(|hop| facts.mesh.pod(&hop.proxy.namespace, &hop.proxy.pod));
+    Account {
         side: if is_inbound {
             Side::Server
         } else {
@@ -205,7 +203,7 @@ fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
         hop.steps
             .iter()
             .rev()
-            .find(|step| step.chosen.contains(": answers "))
+            .find(|step| step.outcome == StepOutcome::Answered)
             .cloned()
     };
     let step = hop.as_ref().and_then(answers);
@@ -223,36 +221,23 @@ fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
         .or(step.as_ref().and_then(|step| step.evidence.first()))
     {
         Some(at) => Evidence::offset(&at.doc, at.offset, shows),
-        None => Evidence::document(&dump_of(hop.map_or("", |hop| hop.proxy.as_str())), shows),
+        None => {
+            let proxy = hop.map(|hop| hop.proxy.clone()).unwrap_or_default();
+            Evidence::document(&DocId::of_proxy(&proxy, "config_dump.json"), shows)
+        }
     }
 }
 
-fn dump_of(proxy: &str) -> DocId {
-    let (namespace, pod) = proxy.split_once('/').unwrap_or_default();
-    let proxy = ProxyRef {
-        source: String::new(),
-        namespace: namespace.to_owned(),
-        pod: pod.to_owned(),
-    };
-    DocId::of_proxy(&proxy, "config_dump.json")
-}
-
 /// The pod whose proxy calls the server: the caller, or the gateway that it comes through.
-pub(super) fn caller<'r>(facts: &Facts<'r>, case: &Case<'r>) -> Option<&'r PodFacts> {
-    let first = || {
-        case.trace
-            .hops
-            .first()
-            .filter(|hop| hop.direction != "inbound")
-    };
+pub(in crate::rules) fn caller<'r>(facts: &Facts<'r>, case: &Case<'r>) -> Option<&'r PodFacts> {
     case.client.or_else(|| {
-        let (namespace, name) = first()?.proxy.split_once('/')?;
-        facts.mesh.pod(namespace, name)
+        let proxy = &case.trace.sender()?.proxy;
+        facts.mesh.pod(&proxy.namespace, &proxy.pod)
     })
 }
 
 /// The port of the Service that was called.
-pub(super) fn called_port<'r>(
+pub(in crate::rules) fn called_port<'r>(
     facts: &Facts<'r>,
     case: &Case<'_>,
 ) -> Option<(&'r Object, ServicePort<'r>)> {
@@ -264,7 +249,7 @@ pub(super) fn called_port<'r>(
 }
 
 /// The ServiceEntry of the host that is called, when no Service is behind it.
-pub(super) fn outside<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Option<&'r Object> {
+pub(in crate::rules) fn outside<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Option<&'r Object> {
     let of_cluster = |cluster: &str| {
         facts
             .mesh
@@ -280,7 +265,7 @@ pub(super) fn outside<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Option<&'r Obje
 
 /// What the DestinationRule that the caller's proxy goes by says of `tls` or `connectionPool`, for
 /// the clusters that the request may take.
-pub(super) fn client_setting<'r>(
+pub(in crate::rules) fn client_setting<'r>(
     facts: &Facts<'r>,
     case: &Case<'r>,
     key: &str,
@@ -308,7 +293,10 @@ pub(super) fn client_setting<'r>(
 }
 
 /// The VirtualServices that may route the request, the one that does first.
-pub(super) fn virtual_services<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Vec<&'r Object> {
+pub(in crate::rules) fn virtual_services<'r>(
+    facts: &Facts<'r>,
+    case: &Case<'_>,
+) -> Vec<&'r Object> {
     if case.call.from == Caller::Outside {
         let authority = case
             .call
@@ -338,7 +326,7 @@ pub(super) fn virtual_services<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Vec<&'
 }
 
 /// What the call is, in words: `GET /x`, or the address for TCP.
-pub(super) fn call(case: &Case<'_>) -> String {
+pub(in crate::rules) fn call(case: &Case<'_>) -> String {
     let to = &case.call.to;
     match to.scheme {
         meshladder_sim::walk::Scheme::Tcp => format!("connections to {}:{}", to.host, to.port),
@@ -348,7 +336,7 @@ pub(super) fn call(case: &Case<'_>) -> String {
 
 /// The parts of EnvoyFilters that put something of a type into a pod's proxy, as far as selectors
 /// and contexts tell.
-pub(super) fn envoy_filters<'r>(
+pub(in crate::rules) fn envoy_filters<'r>(
     facts: &Facts<'r>,
     pod: &PodFacts,
     type_part: &str,
@@ -371,7 +359,7 @@ pub(super) fn envoy_filters<'r>(
 }
 
 /// Takes a patch out of an EnvoyFilter: alone where others stay, else with the object.
-pub(super) fn without_patch(filter: &Object, part: &Node) -> Vec<Fix> {
+pub(in crate::rules) fn without_patch(filter: &Object, part: &Node) -> Vec<Fix> {
     let mut fixes = vec![Fix::delete(&filter.id)];
     let patches = filter.spec_list("configPatches");
     let at = filter.path_of(part);
@@ -387,7 +375,7 @@ pub(super) fn without_patch(filter: &Object, part: &Node) -> Vec<Fix> {
 
 /// The message of a type, anywhere below a node; a `TypedStruct` says in `type_url` what it stands
 /// for.
-pub(super) fn find_type<'n>(node: &'n Node, type_part: &str) -> Option<&'n Node> {
+pub(in crate::rules) fn find_type<'n>(node: &'n Node, type_part: &str) -> Option<&'n Node> {
     match &node.value {
         Value::Object(members) => {
             let is_it = |key: &str| node.str_at(key).is_some_and(|own| own.contains(type_part));
