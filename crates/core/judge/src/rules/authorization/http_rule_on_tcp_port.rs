@@ -158,10 +158,9 @@ fn without_http(policy: &Object, port: u16) -> Option<Vec<Op>> {
             .filter_map(|to| to.get("operation"));
         if action_of(policy) == "DENY" {
             let path = |operation: &Node| policy.path_of(operation);
-            ops.extend(
-                operations
-                    .map(|operation| Op::add(format!("{}/notPorts", path(operation)), [port])),
-            );
+            ops.extend(operations.map(|operation| {
+                Op::add(format!("{}/notPorts", path(operation)), [port.to_string()])
+            }));
             continue;
         }
         let only_http = |operation: &Node| {
