@@ -12,12 +12,12 @@ use meshladder_capture::istiod::syncz as syncz_text;
 use meshladder_capture::snapshot::{self, DocId};
 use meshladder_judge::finding::Spot;
 use meshladder_judge::ladder;
-use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats};
-use meshladder_judge::prometheus::answer::Answer;
+use meshladder_judge::logs::{Chunk, Collector, Event, LineFilter, LogFormats};
+use meshladder_judge::prometheus::answer::PrometheusAnswer;
 use meshladder_judge::prometheus::rates::{self, Answers};
-use meshladder_mesh::{Beside, Mesh};
+use meshladder_mesh::{Mesh, MeshOverrides};
 use meshladder_output as output;
-use meshladder_output::logs::Told;
+use meshladder_output::logs::LogReport;
 use meshladder_output::prometheus::samples_json;
 use meshladder_output::tables::{
     bootstrap, cluster, ecds, eds, endpoint, flag_rates, listener, logs, route, secret, status,
@@ -97,17 +97,17 @@ pub(crate) fn config_dump(data: &[u8]) {
     );
     for wide in [false, true] {
         let _ = cluster::table(
-            &cluster::select(&dump, &cluster::Filter::default(), wide),
+            &cluster::select(&dump, &cluster::ClusterFilter::default(), wide),
             wide,
             wide,
         )
         .to_string();
-        let listeners = listener::select(&dump, &listener::Filter::default(), wide);
+        let listeners = listener::select(&dump, &listener::ListenerFilter::default(), wide);
         let _ = listener::table(listeners, !wide, wide, wide).to_string();
         let _ = route::table(&route::select(&dump, None, wide), wide, wide).to_string();
         let _ = ecds::table(&ecds::select(&dump), wide).to_string();
         let _ = secret::table(&secret::select(&dump), None, wide, wide).to_string();
-        let filter = eds::Filter::default();
+        let filter = eds::EndpointFilter::default();
         let _ = eds::table(&eds::select(&dump, &filter), &filter, wide, wide).to_string();
     }
     let _ = dump.section(Section::Bootstrap).map(bootstrap::versions);
@@ -121,7 +121,7 @@ pub(crate) fn clusters(data: &[u8]) {
     let Ok(clusters) = ClusterStatuses::read(&json) else {
         return;
     };
-    let hosts = endpoint::select(&clusters, &eds::Filter::default());
+    let hosts = endpoint::select(&clusters, &eds::EndpointFilter::default());
     let _ = endpoint::table(&clusters, &hosts, true).to_string();
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn prometheus_answer(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    if let Ok(answer) = Answer::read(text) {
+    if let Ok(answer) = PrometheusAnswer::read(text) {
         let rates = Answers {
             now: &answer,
             hour: &answer,
@@ -149,7 +149,7 @@ pub(crate) fn syncz(data: &[u8]) {
     let Ok((connections, _)) = syncz_text::read(text) else {
         return;
     };
-    let row = |connection| status::Row {
+    let row = |connection| status::ProxyStatusRow {
         istiod: String::new(),
         revision: String::new(),
         connection,
@@ -166,7 +166,7 @@ pub(crate) fn access_log(data: &[u8]) {
     let formats = LogFormats::same(FormatList::new(
         LogFormat::compile(first).into_iter().collect(),
     ));
-    let filter = Filter::default();
+    let filter = LineFilter::default();
     let mut collector = Collector::new(&formats, &filter);
     let mut lines = 0;
     collector.each(
@@ -194,7 +194,7 @@ pub(crate) fn access_log(data: &[u8]) {
     let summary = collector.finish().summary();
     let stats = &summary.stats;
     assert_eq!(stats.requests + stats.connections + stats.malformed, lines);
-    let told = Told {
+    let told = LogReport {
         summary: &summary,
         sources: &["log".to_owned()],
         commands: &[],
@@ -236,7 +236,7 @@ pub(crate) fn analyze(data: &[u8]) {
     let mut builder = snapshot::Builder::new();
     builder.add(DocId::new("k8s/a.yaml"), "a.yaml", data.to_vec());
     let snapshot = builder.finish();
-    let mesh = Mesh::of_files(&snapshot, &Beside::default());
+    let mesh = Mesh::of_files(&snapshot, &MeshOverrides::default());
     let report = ladder::analyze(&snapshot, &mesh, &ladder::Analysis::default());
     for told in &report.findings {
         assert!(
@@ -255,5 +255,5 @@ pub(crate) fn analyze(data: &[u8]) {
     let sarif = output::analysis::to_sarif(&report, &BTreeMap::new());
     assert!(json::check(&sarif).is_ok(), "{sarif}");
     assert!(json::check(&output::report::to_json(&report)).is_ok());
-    let _ = output::analysis::to_frames(&report, output::report::Paint::default());
+    let _ = output::analysis::to_frames(&report, output::paint::Paint::default());
 }

@@ -7,8 +7,8 @@ use tar::{EntryType, Header, PaxExtensions};
 
 use crate::CollectError;
 use crate::error::plain;
-use crate::found::{Body, Found, HOLD};
 use crate::names::{ends_in, inside, is_hidden, shown, size};
+use crate::source_file::{Body, HOLD, SourceFile};
 use crate::store::{Slice, Store};
 
 const BLOCK: u64 = 512;
@@ -26,7 +26,7 @@ const MAX_NAME: u64 = 1 << 20;
 /// The files of a directory or an archive, and what was wrong with it.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
-    pub(crate) files: Vec<Found>,
+    pub(crate) files: Vec<SourceFile>,
     pub(crate) problems: Vec<Problem>,
     /// Why it may hold more than was read.
     pub(crate) cut: Option<String>,
@@ -62,7 +62,7 @@ pub(crate) fn read(name: &str, tape: Tape<'_>, store: &mut Store) -> Result<Tree
         overhead: 0,
         store,
         tree: Tree::default(),
-        next: Extended::default(),
+        next: MemberHeader::default(),
     };
     if let Err(stop) = reader.run() {
         let stop = match stop {
@@ -94,12 +94,12 @@ struct Reader<'a, 't> {
     overhead: u64,
     store: &'a mut Store,
     tree: Tree,
-    next: Extended,
+    next: MemberHeader,
 }
 
 /// What a GNU or PAX header says of the member after it.
 #[derive(Default)]
-struct Extended {
+struct MemberHeader {
     name: Option<String>,
     size: Option<u64>,
     sparse: bool,
@@ -176,7 +176,7 @@ impl Reader<'_, '_> {
             }
         };
         let body = self.body(&path, len)?;
-        self.tree.files.push(Found {
+        self.tree.files.push(SourceFile {
             origin: format!("{}!{path}", self.name),
             path,
             body,

@@ -5,10 +5,10 @@ use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need};
 
 use crate::CollectError;
 use crate::archive::Tree;
-use crate::found::Found;
-use crate::layout::Settled;
+use crate::layout::SourceParts;
 use crate::names::{self, parts};
-use crate::sniff::{Content, Sniffed, is_json, sniff};
+use crate::sniff::{Content, Guess, is_json, sniff};
+use crate::source_file::SourceFile;
 use crate::store::Store;
 
 /// What `kubectl get all,jobs,ingresses,endpointslices,configmaps,networkpolicies` lists, as
@@ -61,13 +61,17 @@ pub(crate) fn is_part(path: &str) -> bool {
 ///
 /// # Errors
 /// When it is larger than allowed.
-pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Result<Settled, CollectError> {
-    let mut settled = Settled {
+pub(crate) fn settle(
+    tree: Tree,
+    top: &str,
+    store: &mut Store,
+) -> Result<SourceParts, CollectError> {
+    let mut settled = SourceParts {
         meta: Meta {
             form: "bug-report",
             ..Meta::default()
         },
-        ..Settled::default()
+        ..SourceParts::default()
     };
     let has = |file: &str| {
         tree.files
@@ -115,7 +119,7 @@ pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Result<Settled
     Ok(settled)
 }
 
-fn id(path: &str, found: &Found) -> Option<DocId> {
+fn id(path: &str, found: &SourceFile) -> Option<DocId> {
     let id = match path.split('/').collect::<Vec<_>>().as_slice() {
         ["proxies", namespace, pod, "istio-proxy.log"] => {
             format!("logs/{namespace}/{pod}/istio-proxy.log")
@@ -135,7 +139,7 @@ fn id(path: &str, found: &Found) -> Option<DocId> {
 }
 
 /// The bundle's name for what was read from this URL of a proxy.
-fn of_proxy(url: &[&str], found: &Found) -> Option<String> {
+fn of_proxy(url: &[&str], found: &SourceFile) -> Option<String> {
     let is_json = found.head().is_ok_and(|(head, _)| is_json(&head));
     Some(match url {
         [dump] if dump.starts_with("config_dump") => "config_dump.json".to_owned(),
@@ -151,8 +155,8 @@ fn of_proxy(url: &[&str], found: &Found) -> Option<String> {
 }
 
 /// Some of the lists are tables for people.
-fn is_objects(found: &Found) -> bool {
+fn is_objects(found: &SourceFile) -> bool {
     found
         .head()
-        .is_ok_and(|(head, whole)| sniff(&head, whole) == Sniffed::Known(Content::Objects))
+        .is_ok_and(|(head, whole)| sniff(&head, whole) == Guess::Known(Content::Objects))
 }

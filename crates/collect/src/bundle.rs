@@ -3,5 +3,5 @@
 mod verify;
 mod write;
 
-pub use verify::{Verified, verify};
+pub use verify::{Verification, verify};
 pub use write::{Summary, check_name, write};

@@ -8,17 +8,17 @@ use meshladder_capture::snapshot::Problem;
 
 use crate::archive::{self, Tape, Tree};
 use crate::error::{plain, some_of};
-use crate::found::{Body, Found, OnDisk};
 use crate::names::unpacked;
-use crate::packing::{Packing, Peeked};
-use crate::sniff::{Sniffed, sniff};
-use crate::store::{Slice, Store, TooMuch, exactly};
+use crate::packing::{Packing, PeekReader};
+use crate::sniff::{Guess, sniff};
+use crate::source_file::{Body, OnDisk, SourceFile};
+use crate::store::{OverLimit, Slice, Store, exactly};
 use crate::walk::walk;
 use crate::{CollectError, Options, Source};
 
 /// The files of one source.
 #[derive(Debug)]
-pub(crate) struct Gathered {
+pub(crate) struct SourceFiles {
     /// The source as the user knows it.
     pub(crate) origin: String,
     /// The folder that the ids of its documents name, when the ids are made of paths.
@@ -36,7 +36,7 @@ pub(crate) fn gather(
     source: &Source,
     options: &Options,
     store: &mut Store,
-) -> Result<Gathered, CollectError> {
+) -> Result<SourceFiles, CollectError> {
     let origin = source.to_string();
     store.begin(&origin);
     let Source::Path(path) = source else {
@@ -52,7 +52,7 @@ pub(crate) fn gather(
         if tree.files.is_empty() && tree.problems.is_empty() {
             return Err(CollectError::Empty { origin });
         }
-        return Ok(Gathered {
+        return Ok(SourceFiles {
             base: base(path),
             origin,
             is_file: false,
@@ -85,7 +85,7 @@ fn regular(
     on_disk: OnDisk,
     mut opened: File,
     store: &mut Store,
-) -> Result<Gathered, CollectError> {
+) -> Result<SourceFiles, CollectError> {
     let unreadable = |why| CollectError::Unreadable {
         origin: origin.clone(),
         why,
@@ -95,7 +95,7 @@ fn regular(
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let head = Peeked::new(&opened).head().to_vec();
+    let head = PeekReader::new(&opened).head().to_vec();
     if head.is_empty() {
         return Err(CollectError::Empty { origin });
     }
@@ -131,17 +131,17 @@ fn stream(
     input: impl Read,
     expected: u64,
     store: &mut Store,
-) -> Result<Gathered, CollectError> {
+) -> Result<SourceFiles, CollectError> {
     let damaged = |why: &io::Error| CollectError::Damaged {
         origin: origin.clone(),
         why: plain(why),
     };
-    let packed = Peeked::new(input);
+    let packed = PeekReader::new(input);
     let input: Box<dyn Read> = match Packing::of(packed.head()) {
         Some(packing) => packing.decoder(packed).map_err(|error| damaged(&error))?,
         None => Box::new(packed),
     };
-    let mut reader = Peeked::new(input);
+    let mut reader = PeekReader::new(input);
     if archive::is_tar(reader.head()) {
         let tree = archive::read(&origin, Tape::Stream(&mut reader), store)?;
         return archived(origin, tree);
@@ -155,12 +155,12 @@ fn stream(
         ));
     }
     // What is nothing known is not worth unpacking to the end: a bomb is not even lit.
-    if let Sniffed::Unknown(what) = sniff(reader.head(), reader.is_whole()) {
+    if let Guess::Unknown(what) = sniff(reader.head(), reader.is_whole()) {
         return Err(CollectError::Unknown { origin, what });
     }
     let (body, error) = store.keep(&mut store.metered(reader), expected);
     let problem = match error {
-        Some(error) if TooMuch::is(&error) => return Err(store.too_large()),
+        Some(error) if OverLimit::is(&error) => return Err(store.too_large()),
         Some(error) => Some(Problem::new(
             &origin,
             format!("is cut short: {}", plain(&error)),
@@ -182,8 +182,8 @@ fn one(
     name: String,
     body: Body,
     problem: Option<Problem>,
-) -> Gathered {
-    let file = Found {
+) -> SourceFiles {
+    let file = SourceFile {
         path: name,
         origin: origin.clone(),
         body,
@@ -194,7 +194,7 @@ fn one(
         problems: problem.into_iter().collect(),
         cut,
     };
-    Gathered {
+    SourceFiles {
         origin,
         base,
         is_file: true,
@@ -202,7 +202,7 @@ fn one(
     }
 }
 
-fn archived(origin: String, tree: Tree) -> Result<Gathered, CollectError> {
+fn archived(origin: String, tree: Tree) -> Result<SourceFiles, CollectError> {
     match tree.problems.as_slice() {
         [] if tree.files.is_empty() => Err(CollectError::Empty { origin }),
         [problem] if tree.files.is_empty() => Err(CollectError::Damaged {
@@ -213,7 +213,7 @@ fn archived(origin: String, tree: Tree) -> Result<Gathered, CollectError> {
             origin,
             why: some_of(problems),
         }),
-        _ => Ok(Gathered {
+        _ => Ok(SourceFiles {
             origin,
             base: String::new(),
             is_file: false,

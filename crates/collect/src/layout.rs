@@ -4,20 +4,20 @@ use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Part, Problem, S
 
 use crate::CollectError;
 use crate::archive::Tree;
-use crate::found::Found;
-use crate::gather::Gathered;
+use crate::gather::SourceFiles;
 use crate::manifest::Manifest;
 use crate::names::{ends_in, is_document, parts, unpacked};
-use crate::packing::{Unpacked, unpack};
-use crate::sniff::{Content, Sniffed, sniff, wrong_shape};
+use crate::packing::{PackedFile, unpack};
+use crate::sniff::{Content, Guess, sniff, wrong_shape};
+use crate::source_file::SourceFile;
 use crate::store::Store;
 use crate::{bug_report, loose};
 
 /// A source that is understood.
 #[derive(Debug, Default)]
-pub(crate) struct Settled {
+pub(crate) struct SourceParts {
     pub(crate) meta: Meta,
-    pub(crate) documents: Vec<(DocId, Found)>,
+    pub(crate) documents: Vec<(DocId, SourceFile)>,
     pub(crate) notes: Vec<(Need, Coverage)>,
     pub(crate) problems: Vec<Problem>,
 }
@@ -48,9 +48,9 @@ pub(crate) enum Layout {
 /// # Errors
 /// When there is nothing in it that is known, or more than allowed.
 pub(crate) fn settle(
-    mut gathered: Gathered,
+    mut gathered: SourceFiles,
     store: &mut Store,
-) -> Result<Vec<(String, Settled)>, CollectError> {
+) -> Result<Vec<(String, SourceParts)>, CollectError> {
     let layout = if gathered.is_file {
         Layout::Loose
     } else {
@@ -112,45 +112,53 @@ pub(crate) fn tell(tree: &Tree) -> Layout {
 
 /// The folders that are bundles with manifests, if every file lies in one.
 fn bundles<'a>(
-    mut files: impl Iterator<Item = (&'a str, &'a Found)> + Clone,
+    mut files: impl Iterator<Item = (&'a str, &'a SourceFile)> + Clone,
 ) -> Vec<(String, Manifest)> {
-    let manifest = |(path, found): (&str, &Found)| {
-        let folder = path
-            .strip_suffix("/manifest.json")
-            .filter(|folder| !folder.contains('/'))?;
-        Some((folder.to_owned(), Manifest::of(found)?))
-    };
-    let bundles: Vec<(String, Manifest)> = files.clone().filter_map(manifest).collect();
-    let is_inside = |path: &str| {
-        path.split_once('/')
-            .is_some_and(|(top, _)| bundles.iter().any(|(name, _)| name == top))
-    };
-    if files.all(|(path, _)| is_inside(path)) {
+    let mut bundles = Vec::new();
+    for (path, found) in files.clone() {
+        let Some(folder) = path.strip_suffix("/manifest.json") else {
+            continue;
+        };
+        if !folder.contains('/')
+            && let Some(manifest) = Manifest::of(found)
+        {
+            bundles.push((folder.to_owned(), manifest));
+        }
+    }
+    if files.all(|(path, _)| is_in_one_of(path, &bundles)) {
         bundles
     } else {
         Vec::new()
     }
 }
 
+fn is_in_one_of(path: &str, bundles: &[(String, Manifest)]) -> bool {
+    let Some((top, _)) = path.split_once('/') else {
+        return false;
+    };
+    bundles.iter().any(|(name, _)| name == top)
+}
+
 /// The folders that may be around it all: none, and each that every file lies in.
 fn tops(tree: &Tree) -> Vec<String> {
-    let first = tree.files.first().map_or("", |found| found.path.as_str());
-    let folders = first.match_indices('/').map(|(at, _)| &first[..=at]);
-    let shared = folders.take_while(|folder| {
-        tree.files
-            .iter()
-            .all(|found| found.path.starts_with(folder))
-    });
-    std::iter::once("")
-        .chain(shared)
-        .take(4)
-        .map(str::to_owned)
-        .collect()
+    let mut tops = vec![String::new()];
+    let Some(first) = tree.files.first() else {
+        return tops;
+    };
+    // Nobody wraps a bundle in more than three folders, and every one is looked through.
+    for (at, _) in first.path.match_indices('/').take(3) {
+        let folder = &first.path[..=at];
+        if !tree.files.iter().all(|file| file.path.starts_with(folder)) {
+            break;
+        }
+        tops.push(folder.to_owned());
+    }
+    tops
 }
 
 /// Whether a file makes a bundle without a manifest of what it lies in. `k8s/` alone does not: many
 /// repositories have such a folder, so there the file must be what `kubectl get -o json` prints.
-fn is_of_bundle(path: &str, found: &Found) -> bool {
+fn is_of_bundle(path: &str, found: &SourceFile) -> bool {
     match path.split('/').collect::<Vec<_>>().as_slice() {
         ["proxies", _, _, _] => DocId::new(unpacked(path)).shape() != Shape::Other,
         ["istiod", _, "debug", ..] | ["istiod", _, "metrics.txt" | "version.json"] => true,
@@ -160,16 +168,16 @@ fn is_of_bundle(path: &str, found: &Found) -> bool {
 }
 
 /// Logs alone make a bundle when there is no other document around.
-fn is_logs<'a>(mut files: impl Iterator<Item = (&'a str, &'a Found)> + Clone) -> bool {
+fn is_logs<'a>(mut files: impl Iterator<Item = (&'a str, &'a SourceFile)> + Clone) -> bool {
     let is_log = |path: &str| id_in_bundle(path).is_some_and(|id| id.shape() == Shape::Log);
     let is_other = |path: &str| id_in_bundle(path).is_none() && is_document(unpacked(path));
     files.clone().any(|(path, _)| is_log(path)) && !files.any(|(path, _)| is_other(path))
 }
 
-fn is_list(found: &Found) -> bool {
+fn is_list(found: &SourceFile) -> bool {
     found.head().is_ok_and(|(head, whole)| {
         let listed = memchr::memmem::find(&head[..head.len().min(200)], b"items").is_some();
-        listed && sniff(&head, whole) == Sniffed::Known(Content::Objects)
+        listed && sniff(&head, whole) == Guess::Known(Content::Objects)
     })
 }
 
@@ -189,11 +197,11 @@ pub(crate) fn id_in_bundle(path: &str) -> Option<DocId> {
 }
 
 fn several(
-    files: Vec<Found>,
+    files: Vec<SourceFile>,
     top: &str,
     bundles: Vec<(String, Manifest)>,
     store: &mut Store,
-) -> Result<Vec<(String, Settled)>, CollectError> {
+) -> Result<Vec<(String, SourceParts)>, CollectError> {
     let mut rest = files;
     let mut all = Vec::new();
     for (name, manifest) in bundles {
@@ -208,17 +216,17 @@ fn several(
 }
 
 fn bundle(
-    files: Vec<Found>,
+    files: Vec<SourceFile>,
     top: &str,
     manifest: Option<Manifest>,
     store: &mut Store,
-) -> Result<Settled, CollectError> {
-    let mut settled = Settled {
+) -> Result<SourceParts, CollectError> {
+    let mut settled = SourceParts {
         meta: Meta {
             form: "bundle",
             ..Meta::default()
         },
-        ..Settled::default()
+        ..SourceParts::default()
     };
     for found in files {
         if let Some(id) = id_in_bundle(&found.path[top.len()..]) {
@@ -241,7 +249,7 @@ fn bundle(
     Ok(settled)
 }
 
-impl Settled {
+impl SourceParts {
     /// Takes a file as a document, unpacked when it is compressed.
     ///
     /// # Errors
@@ -249,32 +257,32 @@ impl Settled {
     pub(crate) fn take(
         &mut self,
         id: DocId,
-        found: Found,
+        found: SourceFile,
         store: &mut Store,
     ) -> Result<(), CollectError> {
         match found.loaded(store).map_or_else(
-            |problem| Ok(Unpacked::Unreadable(problem)),
+            |problem| Ok(PackedFile::Unreadable(problem)),
             |found| unpack(found, store),
         )? {
-            Unpacked::File(found, problem) => {
+            PackedFile::File(found, problem) => {
                 self.problems.extend(problem);
                 self.check(&id, &found);
                 self.documents.push((id, found));
             }
-            Unpacked::Archive(found) => {
+            PackedFile::Archive(found) => {
                 self.problems.push(Problem::new(
                     found.origin,
                     "is an archive where a document belongs; not read",
                 ));
             }
-            Unpacked::Unreadable(problem) => self.problems.push(problem),
+            PackedFile::Unreadable(problem) => self.problems.push(problem),
         }
         Ok(())
     }
 
     /// Where a dump or objects belong, there may be an error page instead. That is no proof that
     /// there are no objects.
-    fn check(&mut self, id: &DocId, found: &Found) {
+    fn check(&mut self, id: &DocId, found: &SourceFile) {
         let (fits, belongs): (&[Content], _) = match id.shape() {
             Shape::ConfigDump => (
                 &[Content::ConfigDump, Content::Ztunnel],
@@ -288,13 +296,13 @@ impl Settled {
             _ => return,
         };
         let what = match found.head().map(|(head, whole)| sniff(&head, whole)) {
-            Ok(Sniffed::Known(content)) if fits.contains(&content) => {
+            Ok(Guess::Known(content)) if fits.contains(&content) => {
                 return self.problems.extend(wrong_shape(found, content));
             }
-            Ok(Sniffed::Undecided) => return,
-            Ok(Sniffed::Known(_)) => format!("is something else where {belongs}"),
-            Ok(Sniffed::Blank) => format!("is empty where {belongs}"),
-            Ok(Sniffed::Unknown(what)) => format!("is {what}, where {belongs}"),
+            Ok(Guess::Undecided) => return,
+            Ok(Guess::Known(_)) => format!("is something else where {belongs}"),
+            Ok(Guess::Blank) => format!("is empty where {belongs}"),
+            Ok(Guess::Unknown(what)) => format!("is {what}, where {belongs}"),
             Err(problem) => problem.what,
         };
         self.notes.push((

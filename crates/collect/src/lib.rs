@@ -15,7 +15,6 @@ mod archive;
 mod bug_report;
 pub mod bundle;
 mod error;
-mod found;
 mod gather;
 mod layout;
 pub mod live;
@@ -26,11 +25,12 @@ mod names;
 mod packing;
 pub mod prometheus;
 mod sniff;
+mod source_file;
 mod store;
 mod walk;
 
 pub use error::CollectError;
-use layout::Settled;
+use layout::SourceParts;
 pub use log::Log;
 use store::Store;
 
@@ -96,12 +96,12 @@ pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectEr
 }
 
 fn add(
-    settled: Settled,
+    settled: SourceParts,
     source: &str,
     builder: &mut Builder,
     store: &mut Store,
 ) -> Result<(), CollectError> {
-    let Settled {
+    let SourceParts {
         meta,
         documents,
         notes,

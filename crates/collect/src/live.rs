@@ -50,7 +50,7 @@ mod tail;
 
 pub use levels::{Answers, Plan};
 pub use progress::Tally;
-pub use raise::{Cost, End, Ending, Happening, Raise, Why};
+pub use raise::{Cost, End, Ending, Raise, RaiseEvent, StopReason};
 pub use rights::{Purpose, Right, yaml};
 pub use tail::Lines;
 
@@ -150,15 +150,15 @@ pub struct ProxyWish {
 /// Connected clusters and what was noted of them so far.
 pub struct Session {
     clusters: Vec<Cluster>,
-    lost: Vec<Lost>,
-    seen: Vec<gather::Seen>,
+    lost: Vec<UnreachableCluster>,
+    seen: Vec<gather::ClusterNotes>,
     pace: Arc<Pace>,
     store: Store,
     stop: tokio::sync::watch::Receiver<bool>,
 }
 
 /// One of several clusters that could not be reached: what can be read of the others is.
-struct Lost {
+struct UnreachableCluster {
     source: String,
     origin: String,
     why: String,
@@ -177,7 +177,10 @@ impl Session {
         let stop = runtime::stop();
         let pace = runtime::run(async { Arc::new(Pace::new(limits, stop.clone(), tally)) });
         let (clusters, lost) = runtime::run(connected(access, &limits, &pace))?;
-        let seen = clusters.iter().map(|_| gather::Seen::default()).collect();
+        let seen = clusters
+            .iter()
+            .map(|_| gather::ClusterNotes::default())
+            .collect();
         Ok(Self {
             clusters,
             lost,
@@ -196,7 +199,7 @@ impl Session {
         self.objects_beside(Builder::new(), wish)
     }
 
-    /// The same beside what was read elsewhere.
+    /// Reads objects like [`Self::objects`], beside what was read elsewhere.
     ///
     /// # Errors
     /// When there is more than allowed.
@@ -214,7 +217,7 @@ impl Session {
                 .collect::<Vec<_>>()
                 .join(", "),
         );
-        let kept = gather::Kept::new(builder, &mut self.store);
+        let kept = gather::Collection::new(builder, &mut self.store);
         let into_kept = &kept;
         let each = self
             .clusters
@@ -228,7 +231,7 @@ impl Session {
                     ..Meta::default()
                 };
                 gather::objects(
-                    &mut gather::Into {
+                    &mut gather::ClusterSink {
                         cluster,
                         meta,
                         kept: into_kept,
@@ -240,7 +243,7 @@ impl Session {
             });
         runtime::run(try_join_all(each))?;
         let mut builder = kept.into_builder();
-        for Lost {
+        for UnreachableCluster {
             source,
             origin,
             why,
@@ -272,14 +275,14 @@ impl Session {
         snapshot: Snapshot,
         wish: &ProxyWish,
     ) -> Result<Snapshot, CollectError> {
-        let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
+        let kept = gather::Collection::new(snapshot.into_builder(), &mut self.store);
         let into_kept = &kept;
         let each = self
             .clusters
             .iter()
             .zip(&mut self.seen)
             .map(|(cluster, seen)| async move {
-                let mut into = gather::Into {
+                let mut into = gather::ClusterSink {
                     cluster,
                     meta: Meta::default(),
                     kept: into_kept,
@@ -302,7 +305,7 @@ impl Session {
         istiod: &str,
         proxy: &str,
     ) -> Result<(Snapshot, Option<String>), CollectError> {
-        let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
+        let kept = gather::Collection::new(snapshot.into_builder(), &mut self.store);
         let mut lack = None;
         for (cluster, seen) in self
             .clusters
@@ -310,7 +313,7 @@ impl Session {
             .zip(&self.seen)
             .filter(|(cluster, _)| cluster.source == source)
         {
-            let mut into = gather::Into {
+            let mut into = gather::ClusterSink {
                 cluster,
                 meta: Meta::default(),
                 kept: &kept,
@@ -410,7 +413,7 @@ async fn connected(
     access: &Access,
     limits: &Limits,
     pace: &Arc<Pace>,
-) -> Result<(Vec<Cluster>, Vec<Lost>), CollectError> {
+) -> Result<(Vec<Cluster>, Vec<UnreachableCluster>), CollectError> {
     // Credentials may take a while: a plugin may wait for somebody to log in.
     let credentials = "looking for credentials";
     pace.tally.begin(credentials, 1);
@@ -436,7 +439,7 @@ async fn connected(
             Ok(()) => clusters.push(cluster),
             Err(CollectError::Interrupted) => return Err(CollectError::Interrupted),
             Err(error) => {
-                lost.push(Lost {
+                lost.push(UnreachableCluster {
                     origin: origin(&cluster),
                     why: error.to_string(),
                     source: cluster.source,

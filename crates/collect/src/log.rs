@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use crate::archive::is_tar;
 use crate::error::plain;
-use crate::packing::{Packing, Peeked};
+use crate::packing::{Packing, PeekReader};
 use crate::{CollectError, Options, Source};
 
 /// How much is read at once. Small enough for the processor's cache, large enough to be worth a
@@ -46,7 +46,7 @@ impl Log {
             }
             Source::Path(path) => Box::new(File::open(path).map_err(unreadable)?),
         };
-        let packed = Peeked::new(file);
+        let packed = PeekReader::new(file);
         let input: Box<dyn Read> = match Packing::of(packed.head()) {
             Some(packing) => {
                 let decoder = packing.decoder(packed);
@@ -57,7 +57,7 @@ impl Log {
             }
             None => Box::new(packed),
         };
-        let input = Peeked::new(input);
+        let input = PeekReader::new(input);
         if is_tar(input.head()) {
             return Err(CollectError::NoLog {
                 origin,

@@ -9,12 +9,12 @@ use meshladder_text::json::{Cursor, Raw};
 
 use crate::CollectError;
 use crate::error::some_of;
-use crate::found::Found;
-use crate::gather::Gathered;
-use crate::layout::Settled;
+use crate::gather::SourceFiles;
+use crate::layout::SourceParts;
 use crate::names::{self, ends_in, file, folder, part, parts};
-use crate::packing::{Unpacked, unpack};
-use crate::sniff::{Content, Sniffed, is_json, json_place, sniff, wrong_shape};
+use crate::packing::{PackedFile, unpack};
+use crate::sniff::{Content, Guess, is_json, json_place, sniff, wrong_shape};
+use crate::source_file::SourceFile;
 use crate::store::Store;
 
 /// A file without a mark in its first bytes is read whole up to this size.
@@ -24,54 +24,57 @@ const SEARCHED: u64 = 64 << 20;
 ///
 /// # Errors
 /// When none of them is anything known, or they hold more than allowed.
-pub(crate) fn settle(gathered: Gathered, store: &mut Store) -> Result<Settled, CollectError> {
-    let Gathered {
+pub(crate) fn settle(
+    gathered: SourceFiles,
+    store: &mut Store,
+) -> Result<SourceParts, CollectError> {
+    let SourceFiles {
         origin,
         base,
         is_file,
         tree,
     } = gathered;
-    let mut settled = Settled {
+    let mut settled = SourceParts {
         meta: Meta {
             form: "files",
             ..Meta::default()
         },
-        ..Settled::default()
+        ..SourceParts::default()
     };
     let mut archive = None;
     let mut known = Vec::new();
     for found in tree.files {
         let found = match unpack(found, store)? {
-            Unpacked::File(found, problem) => {
+            PackedFile::File(found, problem) => {
                 settled.problems.extend(problem);
                 found
             }
-            Unpacked::Archive(found) => {
+            PackedFile::Archive(found) => {
                 archive = archive.or(Some(found.origin));
                 continue;
             }
-            Unpacked::Unreadable(problem) => {
+            PackedFile::Unreadable(problem) => {
                 settled.problems.push(problem);
                 continue;
             }
         };
         match tell(&found) {
-            Ok(Sniffed::Known(content)) => {
+            Ok(Guess::Known(content)) => {
                 settled.problems.extend(wrong_shape(&found, content));
                 known.push((found, content));
             }
-            Ok(Sniffed::Unknown(what)) if is_file => {
+            Ok(Guess::Unknown(what)) if is_file => {
                 return Err(CollectError::Unknown { origin, what });
             }
-            Ok(Sniffed::Blank) if is_file => return Err(CollectError::Empty { origin }),
-            Ok(Sniffed::Unknown(what)) if names::is_document(&found.path) => {
+            Ok(Guess::Blank) if is_file => return Err(CollectError::Empty { origin }),
+            Ok(Guess::Unknown(what)) if names::is_document(&found.path) => {
                 let place = found.head().ok().and_then(|(head, _)| json_place(&head));
                 settled.problems.push(Problem {
                     place,
                     ..Problem::new(found.origin, format!("is {what}; not used"))
                 });
             }
-            Ok(Sniffed::Blank) if ends_in(&found.path, &["json"]) => {
+            Ok(Guess::Blank) if ends_in(&found.path, &["json"]) => {
                 settled
                     .problems
                     .push(Problem::new(found.origin, "is empty"));
@@ -94,21 +97,21 @@ pub(crate) fn settle(gathered: Gathered, store: &mut Store) -> Result<Settled, C
     Ok(settled)
 }
 
-fn tell(found: &Found) -> Result<Sniffed, Problem> {
+fn tell(found: &SourceFile) -> Result<Guess, Problem> {
     let (head, whole) = found.head()?;
     match sniff(&head, whole) {
-        Sniffed::Undecided
+        Guess::Undecided
             if found.body.len() <= SEARCHED
                 && (is_json(&head) || names::is_document(&found.path)) =>
         {
             Ok(sniff(&found.bytes()?, true))
         }
-        Sniffed::Undecided => Ok(Sniffed::Unknown("text of no known kind".to_owned())),
+        Guess::Undecided => Ok(Guess::Unknown("text of no known kind".to_owned())),
         told => Ok(told),
     }
 }
 
-fn name(known: Vec<(Found, Content)>, base: &str, settled: &mut Settled) {
+fn name(known: Vec<(SourceFile, Content)>, base: &str, settled: &mut SourceParts) {
     let owners = Owners::of(&known);
     let why = || Coverage::Partial("only the files given were read".to_owned());
     for (found, content) in known {
@@ -133,7 +136,7 @@ fn name(known: Vec<(Found, Content)>, base: &str, settled: &mut Settled) {
 }
 
 /// Objects in a bundle have the ending of what they are.
-fn with_ending(path: String, found: &Found) -> String {
+fn with_ending(path: String, found: &SourceFile) -> String {
     match found.head() {
         _ if names::is_document(&path) => path,
         Ok((head, _)) if is_json(&head) => path + ".json",
@@ -154,7 +157,7 @@ struct Owners {
 }
 
 impl Owners {
-    fn of(known: &[(Found, Content)]) -> Self {
+    fn of(known: &[(SourceFile, Content)]) -> Self {
         let mut owners = Self::default();
         for (found, content) in known {
             let around = folder(&found.path).to_owned();
@@ -180,7 +183,7 @@ impl Owners {
         owners
     }
 
-    fn id(&self, found: &Found, content: Content) -> String {
+    fn id(&self, found: &SourceFile, content: Content) -> String {
         let name = file_of(content);
         let owner = self
             .of_dump
@@ -276,7 +279,7 @@ fn without_endings(path: &str) -> &str {
 
 /// `namespace/pod` of the node a dump's bootstrap names, such as
 /// `sidecar~10.0.0.1~cart-1.shop~shop.svc.cluster.local`.
-fn node(dump: &Found) -> Option<String> {
+fn node(dump: &SourceFile) -> Option<String> {
     let (head, whole) = dump.head().ok()?;
     let id = node_id(&head).or_else(|| {
         if whole {

@@ -9,7 +9,7 @@ use meshladder_text::place::Place;
 use meshladder_text::time::Time;
 use serde::Serialize;
 
-use crate::found::Found;
+use crate::source_file::SourceFile;
 
 const FORMAT: &str = "meshladder-bundle";
 const VERSION: u64 = 1;
@@ -24,14 +24,14 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     /// Reads the manifest; none when the file is another kind of `manifest.json`.
-    pub(crate) fn of(found: &Found) -> Option<Self> {
+    pub(crate) fn of(found: &SourceFile) -> Option<Self> {
         let bytes = found.bytes().ok()?;
         let text = String::from_utf8_lossy(&bytes);
         let root = Raw::of(&text).ok()?;
         if root.string_at("format")? != FORMAT {
             return None;
         }
-        let mut reading = Reading {
+        let mut reading = ManifestReader {
             origin: &found.origin,
             text: &text,
             manifest: Self::default(),
@@ -41,13 +41,13 @@ impl Manifest {
     }
 }
 
-struct Reading<'a> {
+struct ManifestReader<'a> {
     origin: &'a str,
     text: &'a str,
     manifest: Manifest,
 }
 
-impl Reading<'_> {
+impl ManifestReader<'_> {
     fn read(&mut self, root: Raw<'_>) {
         if let Err(fault) = json::check(self.text) {
             self.problem(fault.at, fault.what);

@@ -7,9 +7,9 @@ use meshladder_capture::snapshot::Problem;
 use crate::CollectError;
 use crate::archive;
 use crate::error::plain;
-use crate::found::{Body, Found, HEAD};
 use crate::names::unpacked;
-use crate::store::{Store, TooMuch};
+use crate::source_file::{Body, HEAD, SourceFile};
+use crate::store::{OverLimit, Store};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +37,14 @@ impl Packing {
 }
 
 /// A reader whose first bytes have been looked at.
-pub(crate) struct Peeked<R> {
+pub(crate) struct PeekReader<R> {
     head: Vec<u8>,
     at: usize,
     failed: Option<io::Error>,
     rest: R,
 }
 
-impl<R: Read> Peeked<R> {
+impl<R: Read> PeekReader<R> {
     pub(crate) fn new(mut rest: R) -> Self {
         let mut head = Vec::new();
         let failed = rest.by_ref().take(HEAD as u64).read_to_end(&mut head).err();
@@ -71,7 +71,7 @@ impl<R: Read> Peeked<R> {
     }
 }
 
-impl<R: Read> Read for Peeked<R> {
+impl<R: Read> Read for PeekReader<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.at < self.head.len() {
             let read = (&self.head[self.at..]).read(buf)?;
@@ -86,11 +86,11 @@ impl<R: Read> Read for Peeked<R> {
 }
 
 /// What a file turns out to be when it is unpacked.
-pub(crate) enum Unpacked {
+pub(crate) enum PackedFile {
     /// A document: as it was, or what was compressed in it.
-    File(Found, Option<Problem>),
+    File(SourceFile, Option<Problem>),
     /// An archive. It is a source of its own, not a document.
-    Archive(Found),
+    Archive(SourceFile),
     Unreadable(Problem),
 }
 
@@ -98,22 +98,22 @@ pub(crate) enum Unpacked {
 ///
 /// # Errors
 /// When it holds more than allowed.
-pub(crate) fn unpack(found: Found, store: &mut Store) -> Result<Unpacked, CollectError> {
+pub(crate) fn unpack(found: SourceFile, store: &mut Store) -> Result<PackedFile, CollectError> {
     match try_unpack(found, store) {
         Ok(Some(unpacked)) => Ok(unpacked),
         Ok(None) => Err(store.too_large()),
-        Err(problem) => Ok(Unpacked::Unreadable(problem)),
+        Err(problem) => Ok(PackedFile::Unreadable(problem)),
     }
 }
 
 /// Nothing when it is too much.
-fn try_unpack(found: Found, store: &mut Store) -> Result<Option<Unpacked>, Problem> {
+fn try_unpack(found: SourceFile, store: &mut Store) -> Result<Option<PackedFile>, Problem> {
     let (head, _) = found.head()?;
     if archive::is_tar(&head) {
-        return Ok(Some(Unpacked::Archive(found)));
+        return Ok(Some(PackedFile::Archive(found)));
     }
     let Some(packing) = Packing::of(&head) else {
-        return Ok(Some(Unpacked::File(found, None)));
+        return Ok(Some(PackedFile::File(found, None)));
     };
     drop(head);
     let problem = |error: &io::Error| {
@@ -127,21 +127,21 @@ fn try_unpack(found: Found, store: &mut Store) -> Result<Option<Unpacked>, Probl
         _ => Box::new(io::Cursor::new(found.bytes()?)),
     };
     let decoder = packing.decoder(packed).map_err(|error| problem(&error))?;
-    let mut reader = Peeked::new(decoder);
+    let mut reader = PeekReader::new(decoder);
     if archive::is_tar(reader.head()) {
         drop(reader);
-        return Ok(Some(Unpacked::Archive(found)));
+        return Ok(Some(PackedFile::Archive(found)));
     }
     let (body, error) = store.keep(&mut store.metered(&mut reader), 0);
     drop(reader);
     let problem = match error {
-        Some(error) if TooMuch::is(&error) => return Ok(None),
+        Some(error) if OverLimit::is(&error) => return Ok(None),
         Some(error) if body.len() == 0 => return Err(problem(&error)),
         error => error.map(|error| problem(&error)),
     };
     let path = unpacked(&found.path).to_owned();
-    Ok(Some(Unpacked::File(
-        Found {
+    Ok(Some(PackedFile::File(
+        SourceFile {
             path,
             origin: found.origin,
             body,

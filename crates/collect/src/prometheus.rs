@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use meshladder_judge::prometheus::answer::Answer;
-use meshladder_judge::prometheus::place::Place;
+use meshladder_judge::prometheus::answer::PrometheusAnswer;
+use meshladder_judge::prometheus::place::PrometheusService;
 
 use crate::live::Session;
 
@@ -18,7 +18,7 @@ pub use error::AskError;
 
 /// How to be let in.
 #[derive(Clone, Debug, Default)]
-pub struct Access {
+pub struct Credentials {
     /// Headers, as `name: value`.
     pub headers: Vec<String>,
     /// A file that holds a bearer token.
@@ -44,8 +44,8 @@ pub struct Client {
 /// How the server is reached.
 #[derive(Debug)]
 enum Transport {
-    Url(Box<url::Server>),
-    Service(Box<service::Server>),
+    Url(Box<url::UrlServer>),
+    Service(Box<service::ServiceServer>),
 }
 
 impl Client {
@@ -54,9 +54,9 @@ impl Client {
     ///
     /// # Errors
     /// When the URL, or a file that `access` names, cannot be used. Nothing is sent yet.
-    pub fn at(url: &str, access: &Access) -> Result<Self, AskError> {
+    pub fn at(url: &str, access: &Credentials) -> Result<Self, AskError> {
         Ok(Self {
-            transport: Transport::Url(Box::new(url::Server::new(url, access)?)),
+            transport: Transport::Url(Box::new(url::UrlServer::new(url, access)?)),
         })
     }
 
@@ -64,9 +64,15 @@ impl Client {
     ///
     /// # Errors
     /// When `access` has something that is for URLs only. Nothing is sent yet.
-    pub fn through(session: Session, place: &Place, access: &Access) -> Result<Self, AskError> {
+    pub fn through(
+        session: Session,
+        place: &PrometheusService,
+        access: &Credentials,
+    ) -> Result<Self, AskError> {
         Ok(Self {
-            transport: Transport::Service(Box::new(service::Server::new(session, place, access)?)),
+            transport: Transport::Service(Box::new(service::ServiceServer::new(
+                session, place, access,
+            )?)),
         })
     }
 
@@ -77,7 +83,7 @@ impl Client {
     /// # Errors
     /// When the query is none, the server cannot be reached or refuses, or what it says is no
     /// answer.
-    pub fn query(&self, query: &str) -> Result<Answer, AskError> {
+    pub fn query(&self, query: &str) -> Result<PrometheusAnswer, AskError> {
         let mistaken = |why: String| AskError::Query {
             query: query.to_owned(),
             why,
@@ -88,7 +94,7 @@ impl Client {
             Transport::Url(server) => (server.get(path, &parameters)?, server.shown()),
             Transport::Service(server) => (server.get(path, &parameters)?, server.shown()),
         };
-        Answer::read(&body).map_err(|why| match query::parse_error(&why) {
+        PrometheusAnswer::read(&body).map_err(|why| match query::parse_error(&why) {
             Some(why) => mistaken(why.to_owned()),
             None => AskError::Answer {
                 url: url.to_owned(),

@@ -4,7 +4,7 @@ use meshladder_capture::snapshot::Problem;
 use meshladder_text::json::{Raw, ValueKind};
 use meshladder_text::place::Place;
 
-use crate::found::Found;
+use crate::source_file::SourceFile;
 
 /// What a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) enum Content {
 
 /// What the first bytes tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Sniffed {
+pub(crate) enum Guess {
     Known(Content),
     /// Nothing but white space and comments.
     Blank,
@@ -50,12 +50,12 @@ pub(crate) enum Sniffed {
 }
 
 /// Tells what a document is. `whole` says that `head` is all of it.
-pub(crate) fn sniff(head: &[u8], whole: bool) -> Sniffed {
+pub(crate) fn sniff(head: &[u8], whole: bool) -> Guess {
     if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
-        return Sniffed::Unknown("UTF-16 text; convert it to UTF-8 first".to_owned());
+        return Guess::Unknown("UTF-16 text; convert it to UTF-8 first".to_owned());
     }
     if memchr::memchr(0, head).is_some() {
-        return Sniffed::Unknown("binary data of no known kind".to_owned());
+        return Guess::Unknown("binary data of no known kind".to_owned());
     }
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}');
@@ -66,9 +66,9 @@ pub(crate) fn sniff(head: &[u8], whole: bool) -> Sniffed {
         .and_then(|raw| of_json(raw, keys(raw).as_slice()))
         .or_else(|| of_text(text));
     match content {
-        Some(content) => Sniffed::Known(content),
-        None if !whole => Sniffed::Undecided,
-        None => json.map_or_else(|| no_text(text), |raw| Sniffed::Unknown(no_json(raw))),
+        Some(content) => Guess::Known(content),
+        None if !whole => Guess::Undecided,
+        None => json.map_or_else(|| no_text(text), |raw| Guess::Unknown(no_json(raw))),
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn json_place(head: &[u8]) -> Option<Place> {
 
 /// What is wrong with a document that is told by the name of a member which should be a list and is
 /// not.
-pub(crate) fn wrong_shape(found: &Found, content: Content) -> Option<Problem> {
+pub(crate) fn wrong_shape(found: &SourceFile, content: Content) -> Option<Problem> {
     let key = match content {
         Content::ConfigDump => "configs",
         Content::ClustersJson => "cluster_statuses",
@@ -164,22 +164,25 @@ fn of_json(json: Raw<'_>, keys: &[String]) -> Option<Content> {
     })
 }
 
+/// Whether a line of YAML says what object it is part of: `kind:`, `- "apiVersion":`, `{kind:`.
+fn names_object(line: &str) -> bool {
+    let line = line.trim_start();
+    let line = line
+        .strip_prefix("- ")
+        .unwrap_or(line)
+        .trim_start_matches(['{', '"', '\'', ' ']);
+    let after = line
+        .strip_prefix("apiVersion")
+        .or_else(|| line.strip_prefix("kind"));
+    let Some(after) = after else {
+        return false;
+    };
+    let after = after.trim_start_matches(['"', '\'']);
+    after.trim_start().starts_with(':')
+}
+
 fn of_text(text: &str) -> Option<Content> {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
-    let names_object = |line: &str| {
-        let line = line.trim_start();
-        let line = line
-            .strip_prefix("- ")
-            .unwrap_or(line)
-            .trim_start_matches(['{', '"', '\'', ' ']);
-        ["apiVersion", "kind"].iter().any(|key| {
-            line.strip_prefix(key).is_some_and(|rest| {
-                rest.trim_start_matches(['"', '\''])
-                    .trim_start()
-                    .starts_with(':')
-            })
-        })
-    };
     // A document may be indented as a whole.
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let margin = lines()
@@ -237,12 +240,12 @@ fn is_stat(line: &str) -> bool {
     name.contains('.') && !name.contains(' ') && is_value
 }
 
-fn no_text(text: &str) -> Sniffed {
+fn no_text(text: &str) -> Guess {
     let is_blank = |line: &str| line.is_empty() || line.starts_with('#') || line == "---";
     if text.lines().all(|line| is_blank(line.trim())) {
-        return Sniffed::Blank;
+        return Guess::Blank;
     }
-    Sniffed::Unknown(
+    Guess::Unknown(
         "text, but neither Kubernetes objects (no `apiVersion` and `kind`) nor anything Envoy writes".to_owned(),
     )
 }
@@ -315,7 +318,7 @@ mod tests {
         ] {
             assert_eq!(
                 sniff(text.as_bytes(), false),
-                Sniffed::Known(content),
+                Guess::Known(content),
                 "{text}"
             );
         }
@@ -335,21 +338,21 @@ mod tests {
             ("# Readme\n\nSome words: here\n", "text, but neither"),
         ] {
             match sniff(text.as_bytes(), true) {
-                Sniffed::Unknown(told) => assert!(told.starts_with(what), "{told}"),
+                Guess::Unknown(told) => assert!(told.starts_with(what), "{told}"),
                 other => panic!("{text}: {other:?}"),
             }
         }
         assert!(
-            matches!(sniff(b"\xff\xfea\0", true), Sniffed::Unknown(what) if what.contains("UTF-16"))
+            matches!(sniff(b"\xff\xfea\0", true), Guess::Unknown(what) if what.contains("UTF-16"))
         );
     }
 
     #[test]
     fn a_start_that_tells_nothing_leaves_it_open_and_blank_text_is_blank() {
-        assert_eq!(sniff(b"{\"spec\": {\"a\": 1", false), Sniffed::Undecided);
-        assert_eq!(sniff(b"data:\n  a: 1\n", false), Sniffed::Undecided);
-        assert_eq!(sniff(b"# only a comment\n---\n\n", true), Sniffed::Blank);
-        assert_eq!(sniff(b"", true), Sniffed::Blank);
+        assert_eq!(sniff(b"{\"spec\": {\"a\": 1", false), Guess::Undecided);
+        assert_eq!(sniff(b"data:\n  a: 1\n", false), Guess::Undecided);
+        assert_eq!(sniff(b"# only a comment\n---\n\n", true), Guess::Blank);
+        assert_eq!(sniff(b"", true), Guess::Blank);
     }
 
     #[test]
@@ -358,9 +361,6 @@ mod tests {
             "{{\"a\": {}, \"kind\": 1, \"apiVersion\": 2}}",
             "[".repeat(100_000) + &"]".repeat(100_000)
         );
-        assert_eq!(
-            sniff(deep.as_bytes(), true),
-            Sniffed::Known(Content::Objects)
-        );
+        assert_eq!(sniff(deep.as_bytes(), true), Guess::Known(Content::Objects));
     }
 }

@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::CollectError;
-use crate::found::Body;
 use crate::names::size;
+use crate::source_file::Body;
 
 /// How much of all sources together is held in memory.
 const MEMORY: u64 = 64 << 20;
@@ -41,7 +41,7 @@ pub(crate) struct Slice {
 
 /// What a reader says when more would be unpacked than allowed.
 #[derive(Debug)]
-pub(crate) struct TooMuch;
+pub(crate) struct OverLimit;
 
 impl Store {
     pub(crate) fn new(max_size: u64) -> Self {
@@ -103,7 +103,7 @@ impl Store {
         self.too_large_because(before)
     }
 
-    /// The same, and why.
+    /// The source is too large, and why that is known before it is read.
     pub(crate) fn too_large_because(&self, why: Option<String>) -> CollectError {
         CollectError::TooLarge {
             origin: self.source.clone(),
@@ -120,8 +120,8 @@ impl Store {
     }
 
     /// A reader whose bytes count as unpacked.
-    pub(crate) fn metered<R: Read>(&self, inner: R) -> Metered<R> {
-        Metered {
+    pub(crate) fn metered<R: Read>(&self, inner: R) -> MeteredReader<R> {
+        MeteredReader {
             inner,
             left: Rc::clone(&self.left),
         }
@@ -264,19 +264,19 @@ pub(crate) fn exactly(reader: &mut dyn Read, len: u64) -> io::Result<Vec<u8>> {
 }
 
 /// See [`Store::metered`].
-pub(crate) struct Metered<R> {
+pub(crate) struct MeteredReader<R> {
     inner: R,
     left: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Metered<R> {
+impl<R: Read> Read for MeteredReader<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let left = self.left.get();
         if left == 0 && !buf.is_empty() {
             return if self.inner.read(&mut [0])? == 0 {
                 Ok(0)
             } else {
-                Err(io::Error::other(TooMuch))
+                Err(io::Error::other(OverLimit))
             };
         }
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
@@ -286,7 +286,7 @@ impl<R: Read> Read for Metered<R> {
     }
 }
 
-impl TooMuch {
+impl OverLimit {
     /// Whether that is what a reader said.
     pub(crate) fn is(error: &io::Error) -> bool {
         error
@@ -296,10 +296,10 @@ impl TooMuch {
     }
 }
 
-impl fmt::Display for TooMuch {
+impl fmt::Display for OverLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("unpacked it is larger than --max-size allows")
     }
 }
 
-impl std::error::Error for TooMuch {}
+impl std::error::Error for OverLimit {}

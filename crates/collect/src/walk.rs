@@ -9,8 +9,8 @@ use meshladder_capture::snapshot::Problem;
 
 use crate::archive::{MAX_FILES, Tree};
 use crate::error::plain;
-use crate::found::{Body, Found, OnDisk};
 use crate::names::{self, shown};
+use crate::source_file::{Body, OnDisk, SourceFile};
 
 /// The files below a directory, sorted. Hidden ones are left out; links to directories are not
 /// followed, and links to files only when they stay below the directory.
@@ -87,7 +87,7 @@ impl Walk<'_> {
                 self.seen.insert(self.real.join(path));
                 let full = self.root.join(path);
                 let (path, origin) = (name.replace('\\', "/"), shown(&full.to_string_lossy()));
-                self.tree.files.push(Found {
+                self.tree.files.push(SourceFile {
                     path,
                     origin,
                     body: Body::OnDisk(OnDisk::new(full, &metadata)),

@@ -45,13 +45,13 @@ impl Failure {
         }
     }
 
-    /// The same with another exit code.
+    /// With another exit code.
     pub(crate) fn with_code(mut self, code: u8) -> Self {
         self.code = code;
         self
     }
 
-    /// The same where istioctl's codes are not kept: there 1 means findings.
+    /// With a code of ours where istioctl's are not kept: there 1 means findings.
     pub(crate) fn with_our_code(self) -> Self {
         if self.code == ISTIOCTL_ERROR {
             self.with_code(UNREADABLE)
@@ -60,7 +60,7 @@ impl Failure {
         }
     }
 
-    /// The same in other words.
+    /// In other words.
     pub(crate) fn with_message(mut self, message: String) -> Self {
         self.message = message;
         self

@@ -6,16 +6,16 @@ use meshladder_text::place::Place;
 use meshladder_text::yaml;
 
 use crate::error::CollectError;
-use crate::found::Found;
 use crate::layout::{Layout, id_in_bundle, tell};
 use crate::names::{ends_in, is_hidden};
-use crate::packing::{Unpacked, unpack};
+use crate::packing::{PackedFile, unpack};
+use crate::source_file::SourceFile;
 use crate::store::Store;
 use crate::{Options, Source, gather};
 
 /// What a bundle was found to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
+pub struct Verification {
     /// How many documents it has.
     pub documents: usize,
     /// Their size in bytes.
@@ -32,7 +32,7 @@ pub struct Verified {
 ///
 /// # Errors
 /// When it cannot be read at all, is larger than allowed, or is no bundle.
-pub fn verify(source: &Source, options: &Options) -> Result<Verified, CollectError> {
+pub fn verify(source: &Source, options: &Options) -> Result<Verification, CollectError> {
     let mut store = Store::new(options.max_size);
     let gathered = gather::gather(source, options, &mut store)?;
     let not_a_bundle = |form| {
@@ -51,7 +51,7 @@ pub fn verify(source: &Source, options: &Options) -> Result<Verified, CollectErr
         Layout::BugReport { .. } => return not_a_bundle("a bug-report"),
         Layout::Loose => return not_a_bundle("a collection of files"),
     };
-    let mut verified = Verified {
+    let mut verified = Verification {
         documents: 0,
         bytes: 0,
         notes: Vec::new(),
@@ -81,8 +81,13 @@ pub fn verify(source: &Source, options: &Options) -> Result<Verified, CollectErr
     Ok(verified)
 }
 
-impl Verified {
-    fn check(&mut self, path: &str, found: Found, store: &mut Store) -> Result<(), CollectError> {
+impl Verification {
+    fn check(
+        &mut self,
+        path: &str,
+        found: SourceFile,
+        store: &mut Store,
+    ) -> Result<(), CollectError> {
         let origin = found.origin.clone();
         match id_in_bundle(path) {
             None if path == "manifest.json" || is_hidden(path) => {}
@@ -91,21 +96,21 @@ impl Verified {
                 "is no part of the bundle layout; it is ignored",
             )),
             Some(id) => match unpack(found, store)? {
-                Unpacked::File(found, problem) => {
+                PackedFile::File(found, problem) => {
                     self.problems.extend(problem);
                     store.document(&found.origin, found.body.len())?;
                     self.document(&id, &found);
                 }
-                Unpacked::Archive(_) => self
+                PackedFile::Archive(_) => self
                     .problems
                     .push(Problem::new(origin, "is an archive, not a document")),
-                Unpacked::Unreadable(problem) => self.problems.push(problem),
+                PackedFile::Unreadable(problem) => self.problems.push(problem),
             },
         }
         Ok(())
     }
 
-    fn document(&mut self, id: &DocId, found: &Found) {
+    fn document(&mut self, id: &DocId, found: &SourceFile) {
         let bytes = match found.bytes() {
             Ok(bytes) => bytes,
             Err(problem) => return self.problems.push(problem),

@@ -23,7 +23,7 @@ const MAX_ANSWER: usize = 1 << 30;
 /// How often something is tried that may succeed the next time.
 const TRIES: u32 = 4;
 
-/// The same for what did not answer in time: each try may take a good part of all there is.
+/// How often what did not answer in time is tried: each try may take a good part of all there is.
 const LATE_TRIES: u32 = 2;
 
 /// The first wait between two tries.
@@ -46,7 +46,7 @@ pub(crate) struct Cluster {
     pub(crate) nodes: Nodes,
 }
 
-enum Answer {
+enum Reply {
     Body(Vec<u8>),
     /// Another try may succeed, after this time if the server says one.
     Again(Lack, Option<Duration>),
@@ -75,7 +75,7 @@ impl Cluster {
         }
     }
 
-    /// The same cluster at another pace; what was refused may be tried again.
+    /// This cluster at another pace; what was refused may be tried again.
     pub(crate) fn paced(&self, pace: Arc<Pace>) -> Self {
         let Self {
             source,
@@ -137,24 +137,24 @@ impl Cluster {
                         continue;
                     }
                     Ok(answer) => answer?,
-                    Err(late @ Lack::Late(_)) => Answer::Again(late, None),
+                    Err(late @ Lack::Late(_)) => Reply::Again(late, None),
                     Err(lack) => return Err(lack),
                 }
             };
             match answer {
-                Answer::Body(body) => {
+                Reply::Body(body) => {
                     if is_renewed {
                         self.login.accepted().await;
                     }
                     self.pace.tally.read(body.len());
                     return Ok(body);
                 }
-                Answer::Again(late @ Lack::Late(_), _) if attempt >= LATE_TRIES => {
+                Reply::Again(late @ Lack::Late(_), _) if attempt >= LATE_TRIES => {
                     return Err(late);
                 }
-                Answer::Again(lack, _) if attempt >= TRIES => return Err(lack),
+                Reply::Again(lack, _) if attempt >= TRIES => return Err(lack),
                 // "Retry-After": the server knows best when to come back.
-                Answer::Again(_, told) => self.pace.wait(told.unwrap_or(wait)).await?,
+                Reply::Again(_, told) => self.pace.wait(told.unwrap_or(wait)).await?,
             }
             wait *= 2;
         }
@@ -191,7 +191,7 @@ async fn once(
     path: &str,
     accept: &str,
     body: &[u8],
-) -> Result<Answer, Lack> {
+) -> Result<Reply, Lack> {
     let mut request = Request::builder()
         .method(method)
         .uri(path)
@@ -204,7 +204,7 @@ async fn once(
         .map_err(|error| Lack::failed(error.to_string()))?;
     match exchange(client, request).await {
         Ok((head, body)) => judge(head.status, &head.headers, body),
-        Err(lack @ Lack::Failed(_)) => Ok(Answer::Again(lack, None)),
+        Err(lack @ Lack::Failed(_)) => Ok(Reply::Again(lack, None)),
         Err(lack) => Err(lack),
     }
 }
@@ -252,7 +252,7 @@ fn unsent(why: String) -> Lack {
     }
 }
 
-fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answer, Lack> {
+fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Reply, Lack> {
     let told = || {
         let message = serde_json::from_slice::<Value>(&body)
             .ok()
@@ -260,7 +260,7 @@ fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answe
         clean(message.unwrap_or_else(|| format!("the API server answered {status}")))
     };
     match status.as_u16() {
-        200..=299 => Ok(Answer::Body(body)),
+        200..=299 => Ok(Reply::Body(body)),
         401 => Err(Lack::Stranger(told())),
         // Who brings no credentials is not turned away at the door where everybody may ask for the
         // version.
@@ -272,7 +272,7 @@ fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answe
             let after = headers
                 .get("Retry-After")
                 .and_then(|value| value.to_str().ok()?.trim().parse().ok());
-            Ok(Answer::Again(
+            Ok(Reply::Again(
                 Lack::Failed(told()),
                 after.map(Duration::from_secs),
             ))

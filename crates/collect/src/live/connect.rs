@@ -72,23 +72,27 @@ fn kubeconfig(access: &Access) -> Result<Option<(String, Kubeconfig)>, CollectEr
         .map(|path| shown(&path.to_string_lossy()))
         .collect::<Vec<_>>()
         .join(", ");
-    let merged = paths
-        .iter()
-        .try_fold(None, |merged: Option<Kubeconfig>, path| {
-            let mut next = Kubeconfig::read_from(path).map_err(|error| unusable(path, &error))?;
-            // For kubectl what is empty is not set, and what kind of file it says to be does not
-            // matter.
-            next.current_context = next.current_context.filter(|name| !name.is_empty());
-            (next.kind, next.api_version) = (None, None);
-            let both = match merged {
-                Some(merged) => merged.merge(next).map_err(|error| unusable(path, &error))?,
-                None => next,
-            };
-            Ok(Some(both))
-        })?;
-    let is_empty = |config: &Kubeconfig| config.contexts.is_empty() && config.clusters.is_empty();
-    let merged = merged.filter(|config| access.kubeconfig.is_some() || !is_empty(config));
-    Ok(merged.map(|config| (origin, config)))
+    let mut merged: Option<Kubeconfig> = None;
+    for path in &paths {
+        let mut next = Kubeconfig::read_from(path).map_err(|error| unusable(path, &error))?;
+        // For kubectl what is empty is not set, and what kind of file it says to be does not
+        // matter.
+        next.current_context = next.current_context.filter(|name| !name.is_empty());
+        (next.kind, next.api_version) = (None, None);
+        merged = Some(match merged {
+            Some(before) => before.merge(next).map_err(|error| unusable(path, &error))?,
+            None => next,
+        });
+    }
+    let Some(config) = merged else {
+        return Ok(None);
+    };
+    // A file that is there and says nothing is like none, unless somebody named it.
+    let is_empty = config.contexts.is_empty() && config.clusters.is_empty();
+    if is_empty && access.kubeconfig.is_none() {
+        return Ok(None);
+    }
+    Ok(Some((origin, config)))
 }
 
 fn files() -> Vec<PathBuf> {

@@ -44,10 +44,10 @@ pub(crate) struct Port<'a> {
 
 /// What was refused in a namespace, so that it is not tried for each of a thousand pods.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(Mutex<BTreeMap<String, Refused>>);
+pub(crate) struct Refusals(Mutex<BTreeMap<String, NamespaceRefusals>>);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Refused {
+struct NamespaceRefusals {
     forward: bool,
     exec: bool,
 }
@@ -135,7 +135,7 @@ impl<'c> Door<'c> {
         cluster: &'c Cluster,
         port: Port<'c>,
         place: SemaphorePermit<'c>,
-        refused: Refused,
+        refused: NamespaceRefusals,
     ) -> Result<Self, Lack> {
         if refused.exec {
             return Err(neither(port.namespace));
@@ -154,7 +154,7 @@ impl<'c> Door<'c> {
         self.send(method, path, Vec::new()).await
     }
 
-    /// The same with something to say. The agent inside cannot pass it on.
+    /// Sends a body to a path. The agent inside cannot pass one on.
     pub(crate) async fn send(
         &mut self,
         method: &Method,
@@ -232,13 +232,17 @@ impl Drop for Door<'_> {
 }
 
 impl Refusals {
-    fn of(&self, namespace: &str) -> Refused {
+    fn of(&self, namespace: &str) -> NamespaceRefusals {
         self.note(namespace, |_| {})
     }
 
-    fn note(&self, namespace: &str, change: impl FnOnce(&mut Refused)) -> Refused {
+    fn note(
+        &self,
+        namespace: &str,
+        change: impl FnOnce(&mut NamespaceRefusals),
+    ) -> NamespaceRefusals {
         let Ok(mut all) = self.0.lock() else {
-            return Refused::default();
+            return NamespaceRefusals::default();
         };
         let refused = all.entry(namespace.to_owned()).or_default();
         change(refused);

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::api::Cluster;
 use super::lack::Lack;
-use super::list::{self, Where};
+use super::list::{self, ListScope};
 use super::pods::{PodNote, sample};
 use super::{Choice, Logs, ProxyWish, Wish, istiod, logs, maps, proxies};
 use crate::CollectError;
-use crate::found::{Body, Found};
+use crate::source_file::{Body, SourceFile};
 use crate::store::Store;
 
 /// What is being read, as it is told to whoever waits.
@@ -25,19 +25,19 @@ const PROXIES: &str = "reading proxies";
 const LOGS: &str = "reading logs";
 
 /// Where the documents of one cluster go; those of others go there too, side by side.
-pub(crate) struct Into<'a, 's> {
+pub(crate) struct ClusterSink<'a, 's> {
     pub(crate) cluster: &'a Cluster,
     pub(crate) meta: Meta,
-    pub(crate) kept: &'a Kept<'s>,
+    pub(crate) kept: &'a Collection<'s>,
 }
 
 /// What was read of all clusters so far. It is borrowed only between two waits.
-pub(crate) struct Kept<'a> {
+pub(crate) struct Collection<'a> {
     builder: RefCell<Builder>,
     store: RefCell<&'a mut Store>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> Collection<'a> {
     pub(crate) fn new(builder: Builder, store: &'a mut Store) -> Self {
         Self {
             builder: RefCell::new(builder),
@@ -52,7 +52,7 @@ impl<'a> Kept<'a> {
 
 /// What was noted of a cluster, for later.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct ClusterNotes {
     pub(crate) pods: Vec<PodNote>,
     /// Why there may be more pods than these.
     pods_lack: Option<String>,
@@ -63,8 +63,8 @@ pub(crate) struct Seen {
 
 /// Reads objects and istiods, and notes what there is of the pods.
 pub(crate) async fn objects(
-    into: &mut Into<'_, '_>,
-    seen: &mut Seen,
+    into: &mut ClusterSink<'_, '_>,
+    seen: &mut ClusterNotes,
     wish: &Wish,
 ) -> Result<(), CollectError> {
     let cluster = into.cluster;
@@ -115,7 +115,7 @@ pub(crate) async fn objects(
         }
         istiods(into, &pods, wish).await?;
     }
-    let Into {
+    let ClusterSink {
         cluster,
         meta,
         kept,
@@ -129,7 +129,7 @@ pub(crate) async fn objects(
 }
 
 /// Where to look for objects, and where for pods.
-fn places(cluster: &Cluster, wish: &Wish) -> (Where, Where) {
+fn places(cluster: &Cluster, wish: &Wish) -> (ListScope, ListScope) {
     let mut else_in = vec![
         wish.namespace
             .clone()
@@ -138,12 +138,12 @@ fn places(cluster: &Cluster, wish: &Wish) -> (Where, Where) {
     if !else_in.contains(&wish.istio_namespace) && !wish.istio_namespace.is_empty() {
         else_in.push(wish.istio_namespace.clone());
     }
-    let objects = Where {
+    let objects = ListScope {
         only: wish.only.iter().cloned().collect(),
         else_in,
         labels: None,
     };
-    let mut pods = Where {
+    let mut pods = ListScope {
         labels: wish.istiods_only.then_some("app=istiod"),
         ..objects.clone()
     };
@@ -157,7 +157,7 @@ fn places(cluster: &Cluster, wish: &Wish) -> (Where, Where) {
 
 /// What every istiod says; one that does not answer takes nothing from the others.
 async fn istiods(
-    into: &mut Into<'_, '_>,
+    into: &mut ClusterSink<'_, '_>,
     pods: &[PodNote],
     wish: &Wish,
 ) -> Result<(), CollectError> {
@@ -201,8 +201,8 @@ async fn istiods(
 
 /// What an istiod would send to a proxy now; `proxy` is `pod.namespace`.
 pub(crate) async fn view(
-    into: &mut Into<'_, '_>,
-    seen: &Seen,
+    into: &mut ClusterSink<'_, '_>,
+    seen: &ClusterNotes,
     istiod: &str,
     proxy: &str,
 ) -> Result<Option<Lack>, CollectError> {
@@ -249,8 +249,8 @@ fn version(bytes: &[u8]) -> Option<String> {
 
 /// Reads the proxies that are wanted.
 pub(crate) async fn proxies(
-    into: &mut Into<'_, '_>,
-    seen: &mut Seen,
+    into: &mut ClusterSink<'_, '_>,
+    seen: &mut ClusterNotes,
     wish: &ProxyWish,
 ) -> Result<(), CollectError> {
     let cluster = into.cluster;
@@ -308,7 +308,7 @@ pub(crate) async fn proxies(
 
 /// The pods to read. One that was named is tried even where pods could not be listed; where they
 /// could, it must be there and have a proxy that runs.
-pub(crate) fn chosen(cluster: &Cluster, seen: &Seen, choice: &Choice) -> Vec<PodNote> {
+pub(crate) fn chosen(cluster: &Cluster, seen: &ClusterNotes, choice: &Choice) -> Vec<PodNote> {
     let pods = || with_proxy(&seen.pods);
     match choice {
         // Those that say they are not ready last: they may not answer, and time may run out.
@@ -353,7 +353,7 @@ fn with_proxy(pods: &[PodNote]) -> impl Iterator<Item = &PodNote> {
 }
 
 pub(crate) async fn read_logs(
-    into: &mut Into<'_, '_>,
+    into: &mut ClusterSink<'_, '_>,
     pods: &[&PodNote],
     wish: &Logs,
 ) -> Result<(), CollectError> {
@@ -409,7 +409,7 @@ fn together(what: &str, asked: usize, all: usize, lacks: &[(String, Lack)]) -> C
     }
 }
 
-impl Into<'_, '_> {
+impl ClusterSink<'_, '_> {
     fn list(
         &mut self,
         kind: Kind,
@@ -449,7 +449,7 @@ impl Into<'_, '_> {
         } else {
             id.in_source(&self.cluster.source)
         };
-        let found = Found {
+        let found = SourceFile {
             path: path.to_owned(),
             origin: id.to_string(),
             body,

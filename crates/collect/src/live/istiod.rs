@@ -30,14 +30,14 @@ const MORE: [&str; 13] = [
 
 /// The documents of an istiod as far as they could be had, and why not all.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct IstiodDocuments {
     pub(crate) documents: Vec<(String, Vec<u8>)>,
     pub(crate) lack: Option<Lack>,
 }
 
 /// Asks an istiod; `whole` is everything it tells.
-pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, whole: bool) -> Told {
-    let mut told = Told::default();
+pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, whole: bool) -> IstiodDocuments {
+    let mut told = IstiodDocuments::default();
     let port = Port::istiod(
         &pod.namespace,
         &pod.name,
@@ -46,7 +46,7 @@ pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, whole: bool) -> Told {
     let mut door = match Door::open(cluster, port).await {
         Ok(door) => door,
         Err(lack) => {
-            return Told {
+            return IstiodDocuments {
                 lack: Some(lack),
                 ..told
             };

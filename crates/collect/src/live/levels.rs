@@ -20,25 +20,26 @@ pub type Plan<'p> = dyn Fn(&ProxyRef, &LogLevels) -> Result<LevelChange, String>
 impl Session {
     /// The pods that a choice means, of all clusters.
     pub fn chosen(&self, choice: &Choice) -> Vec<ProxyRef> {
-        let of = |(cluster, seen)| {
-            gather::chosen(cluster, seen, choice)
-                .into_iter()
-                .map(move |pod| (cluster, pod))
-        };
-        let all = self.clusters.iter().zip(&self.seen).flat_map(of);
-        all.map(|(cluster, pod)| reference(cluster, &pod.namespace, &pod.name))
-            .collect()
+        let mut pods = Vec::new();
+        for (cluster, seen) in self.clusters.iter().zip(&self.seen) {
+            for pod in gather::chosen(cluster, seen, choice) {
+                pods.push(reference(cluster, &pod.namespace, &pod.name));
+            }
+        }
+        pods
     }
 
     /// The istiods that run, of all clusters.
     pub fn istiods(&self) -> Vec<ProxyRef> {
-        let of = |(cluster, seen): (_, &gather::Seen)| {
-            let istiods = seen.pods.iter().filter(|pod| pod.is_istiod && pod.running);
-            istiods
-                .map(|pod| reference(cluster, &pod.namespace, &pod.name))
-                .collect::<Vec<_>>()
-        };
-        self.clusters.iter().zip(&self.seen).flat_map(of).collect()
+        let mut istiods = Vec::new();
+        for (cluster, seen) in self.clusters.iter().zip(&self.seen) {
+            for pod in &seen.pods {
+                if pod.is_istiod && pod.running {
+                    istiods.push(reference(cluster, &pod.namespace, &pod.name));
+                }
+            }
+        }
+        istiods
     }
 
     /// What `/logging` of each proxy tells.

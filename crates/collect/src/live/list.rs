@@ -13,7 +13,7 @@ use super::kinds;
 use super::lack::Lack;
 use super::pods::PodNote;
 use super::spool::Spool;
-use crate::found::Body;
+use crate::source_file::Body;
 
 /// Like `kubectl`: large enough that few requests are needed, small enough for any server.
 pub(crate) const PAGE: usize = 500;
@@ -27,7 +27,7 @@ const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1,application/js
 
 /// Where to look for objects.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Where {
+pub(crate) struct ListScope {
     /// Only here, even if more could be listed; everywhere when nowhere is named.
     pub(crate) only: Vec<String>,
     /// Where the whole cluster may not be listed: here.
@@ -36,7 +36,7 @@ pub(crate) struct Where {
 }
 
 /// A list as far as it could be had.
-pub(crate) struct Listed {
+pub(crate) struct ListResult {
     pub(crate) kind: Kind,
     pub(crate) body: Option<Body>,
     /// Anything but complete is noted.
@@ -48,9 +48,9 @@ pub(crate) struct Listed {
 pub(crate) async fn list(
     cluster: &Cluster,
     kind: Kind,
-    place: &Where,
+    place: &ListScope,
     except: &BTreeSet<(String, String, String)>,
-) -> Listed {
+) -> ListResult {
     let (spool, pods) = (Spool::default(), Vec::new());
     let mut lister = Lister {
         cluster,
@@ -77,7 +77,7 @@ pub(crate) async fn list(
             Coverage::Partial(format!("no space to keep it: {error}")),
         ),
     };
-    Listed {
+    ListResult {
         kind,
         body,
         coverage,

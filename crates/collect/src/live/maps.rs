@@ -12,7 +12,7 @@ use super::lack::Lack;
 use super::list::{METADATA, PAGE, escaped, items, no_space};
 use super::pods::PodNote;
 use super::spool::Spool;
-use crate::found::Body;
+use crate::source_file::Body;
 
 /// Istio's ConfigMaps of the namespaces that istiods run in, and how much of them that is.
 pub(crate) async fn read(

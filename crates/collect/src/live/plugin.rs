@@ -43,7 +43,7 @@ pub(crate) async fn run(config: &ExecConfig, pace: &Pace) -> Result<Credential, 
             .unwrap_or_default();
         failed(format!("cannot be started: {}{hint}", plain(&error)))
     })?;
-    let mut running = Running(child);
+    let mut running = PluginProcess(child);
     let (status, output) =
         pace.before_the_end(running.finish())
             .await
@@ -103,9 +103,9 @@ fn command(config: &ExecConfig) -> Result<Command, String> {
 }
 
 /// A plugin that runs; it does not outlive its value.
-struct Running(Child);
+struct PluginProcess(Child);
 
-impl Running {
+impl PluginProcess {
     async fn finish(&mut self) -> (Option<ExitStatus>, Vec<u8>) {
         let stdout = self.0.stdout.take();
         let output =
@@ -120,7 +120,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for PluginProcess {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.0.kill();

@@ -46,13 +46,6 @@ impl PodNote {
             .into_iter()
             .chain(list("initContainers"))
             .collect();
-        let env = |name: &str| {
-            let all = containers
-                .iter()
-                .flat_map(|c| c["env"].as_array().into_iter().flatten());
-            all.filter(|env| env["name"] == name)
-                .find_map(|env| env["value"].as_str().map(str::to_owned))
-        };
         let is_istiod = labels["app"] == "istiod";
         let ready = pod["status"]["conditions"]
             .as_array()
@@ -77,7 +70,7 @@ impl PodNote {
                 .as_str()
                 .unwrap_or("default")
                 .to_owned(),
-            cluster_id: is_istiod.then(|| env("CLUSTER_ID")).flatten(),
+            cluster_id: is_istiod.then(|| env(&containers, "CLUSTER_ID")).flatten(),
             monitoring: meta["annotations"]["prometheus.io/port"]
                 .as_str()
                 .and_then(|port| port.parse().ok()),
@@ -87,6 +80,20 @@ impl PodNote {
     pub(crate) fn has_proxy(&self) -> bool {
         !self.proxy.is_empty()
     }
+}
+
+/// The first value that a variable has in any container.
+fn env(containers: &[Value], name: &str) -> Option<String> {
+    for container in containers {
+        for variable in container["env"].as_array().into_iter().flatten() {
+            if variable["name"] == name
+                && let Some(value) = variable["value"].as_str()
+            {
+                return Some(value.to_owned());
+            }
+        }
+    }
+    None
 }
 
 /// Templates of one's own may give the proxy another name; what it is told to do stays: `proxy

@@ -69,7 +69,7 @@ fn mask(file: &File, wish: &ProxyWish) -> Option<String> {
 
 /// The documents of a proxy as far as they could be had, and why not all.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ProxyDocuments {
     pub(crate) documents: Vec<(&'static str, Vec<u8>)>,
     pub(crate) lack: Option<Lack>,
 }
@@ -80,15 +80,15 @@ pub(crate) async fn ask(
     pod: &PodNote,
     wish: &ProxyWish,
     files: &[&'static File],
-) -> Told {
-    let mut told = Told::default();
+) -> ProxyDocuments {
+    let mut told = ProxyDocuments::default();
     let port = Port {
         number: wish.port,
         ..Port::admin(pod)
     };
     if cluster.nodes.is_silent(&pod.node) {
         let why = format!("nothing on node {} answers, so it was not asked", pod.node);
-        return Told {
+        return ProxyDocuments {
             lack: Some(Lack::Failed(why)),
             ..told
         };
@@ -99,7 +99,7 @@ pub(crate) async fn ask(
             if matches!(lack, Lack::Late(_)) {
                 cluster.nodes.note(&pod.node, false);
             }
-            return Told {
+            return ProxyDocuments {
                 lack: Some(lack),
                 ..told
             };

@@ -39,7 +39,7 @@ pub struct Raise {
 
 /// Something to tell while it goes on.
 #[derive(Clone, Debug)]
-pub enum Happening {
+pub enum RaiseEvent {
     /// A line of a proxy's log.
     Line(ProxyRef, String),
     /// What was done, and what it costs before.
@@ -56,7 +56,7 @@ pub struct Ending {
     /// How.
     pub end: End,
     /// Why the levels were set back, when it was for another reason than that the time was up.
-    pub why: Option<Why>,
+    pub why: Option<StopReason>,
     /// What it cost.
     pub cost: Cost,
 }
@@ -83,7 +83,7 @@ pub enum End {
 
 /// Why levels were set back before the time was up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum StopReason {
     /// Ctrl-C, or a request to end.
     Stopped,
     /// So many bytes in a second.
@@ -97,24 +97,24 @@ pub enum Why {
 type Ledger = Arc<Mutex<BTreeMap<ProxyRef, (LevelChange, QueryStyle)>>>;
 
 /// What every proxy's part needs.
-struct Shared<'s> {
+struct RaiseContext<'s> {
     raise: &'s Raise,
     ledger: Ledger,
-    happenings: SyncSender<Happening>,
+    happenings: SyncSender<RaiseEvent>,
     limits: Limits,
 }
 
 impl Session {
     /// Raises levels, tells what is logged, and sets the levels back. What the taker of
     /// `happenings` is too slow for is dropped: a pager must not keep levels up.
-    pub fn raise(&self, raise: &Raise, happenings: SyncSender<Happening>) -> Vec<Ending> {
+    pub fn raise(&self, raise: &Raise, happenings: SyncSender<RaiseEvent>) -> Vec<Ending> {
         let _guard = runtime::guard();
         let limits = Limits {
             timeout: raise.time + self.pace.limits.timeout,
             ..self.pace.limits
         };
         let clusters = self.paced(limits, runtime::stop());
-        let shared = Shared {
+        let shared = RaiseContext {
             raise,
             ledger: Ledger::default(),
             happenings,

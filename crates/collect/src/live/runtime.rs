@@ -16,11 +16,11 @@ const INTERRUPTED: i32 = 130;
 #[cfg(unix)]
 const TERMINATED: i32 = 143;
 
-static SHARED: OnceLock<Shared> = OnceLock::new();
+static SHARED: OnceLock<RuntimeState> = OnceLock::new();
 static READING: AtomicBool = AtomicBool::new(false);
 static GUARDED: AtomicBool = AtomicBool::new(false);
 
-struct Shared {
+struct RuntimeState {
     runtime: Runtime,
     stop: watch::Sender<bool>,
     insist: watch::Sender<bool>,
@@ -71,7 +71,7 @@ impl Drop for Guard {
     }
 }
 
-fn shared() -> &'static Shared {
+fn shared() -> &'static RuntimeState {
     SHARED.get_or_init(|| {
         // Only the crate's own features are on, so a second install is the same provider again.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -83,7 +83,7 @@ fn shared() -> &'static Shared {
         let inside = runtime.enter();
         runtime.spawn(listen());
         drop(inside);
-        Shared {
+        RuntimeState {
             runtime,
             stop: watch::Sender::new(false),
             insist: watch::Sender::new(false),
@@ -114,7 +114,7 @@ async fn listen() {
     }
 }
 
-/// The same for a request to end and a lost terminal.
+/// Listens for a request to end and a lost terminal.
 #[cfg(unix)]
 fn heed_end() -> impl Future<Output = ()> {
     let (end, hangup) = (
@@ -142,7 +142,7 @@ async fn heed_end() {}
     reason = "what the signal would have done had nobody listened to it"
 )]
 fn arrived(code: i32) {
-    let Shared { stop, insist, .. } = shared();
+    let RuntimeState { stop, insist, .. } = shared();
     let is_second = *stop.borrow();
     if GUARDED.load(Ordering::SeqCst) {
         (if is_second { insist } else { stop }).send_replace(true);

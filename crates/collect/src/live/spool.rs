@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
-use crate::found::{Body, HOLD};
+use crate::source_file::{Body, HOLD};
 use crate::store::Slice;
 
 const START: &str = "{\n    \"apiVersion\": \"v1\",\n    \"items\": [";

@@ -30,7 +30,7 @@ impl Session {
         pods: &[ProxyRef],
         logs: &Logs,
     ) -> Result<Snapshot, CollectError> {
-        let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
+        let kept = gather::Collection::new(snapshot.into_builder(), &mut self.store);
         let into_kept = &kept;
         let each = self
             .clusters
@@ -38,7 +38,7 @@ impl Session {
             .zip(&self.seen)
             .map(|(cluster, seen)| async move {
                 let chosen = gather::chosen(cluster, seen, &Choice::These(pods.to_vec()));
-                let mut into = gather::Into {
+                let mut into = gather::ClusterSink {
                     cluster,
                     meta: Meta::default(),
                     kept: into_kept,

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use meshladder_judge::prometheus::place::Place;
+use meshladder_judge::prometheus::place::PrometheusService;
 use serde_json::Value;
 
 use super::url::{self, MOST_BYTES};
-use super::{Access, AskError};
+use super::{AskError, Credentials};
 use crate::live::Session;
 use crate::live::lack::Lack;
 use crate::live::list::escaped;
 
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct ServiceServer {
     session: Session,
     shown: String,
     namespace: String,
@@ -23,8 +23,12 @@ pub(super) struct Server {
     timeout: Duration,
 }
 
-impl Server {
-    pub(super) fn new(session: Session, place: &Place, access: &Access) -> Result<Self, AskError> {
+impl ServiceServer {
+    pub(super) fn new(
+        session: Session,
+        place: &PrometheusService,
+        access: &Credentials,
+    ) -> Result<Self, AskError> {
         let shown = place.to_string();
         let is_for_urls = [&access.token, &access.cacert, &access.cert, &access.key]
             .iter()
@@ -53,7 +57,7 @@ impl Server {
             );
         }
         let scheme = if place.is_https { "https:" } else { "" };
-        let Place {
+        let PrometheusService {
             namespace,
             name,
             port,

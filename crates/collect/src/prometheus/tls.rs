@@ -8,10 +8,10 @@ use kube::config::{AuthInfo, Config};
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::{Access, AskError};
+use super::{AskError, Credentials};
 
 /// Puts into a configuration whom we trust and who we are.
-pub(super) fn configure(config: &mut Config, access: &Access) -> Result<(), AskError> {
+pub(super) fn configure(config: &mut Config, access: &Credentials) -> Result<(), AskError> {
     if let Some(path) = &access.cacert {
         config.root_cert = Some(certificates(path)?);
     }
@@ -22,7 +22,7 @@ pub(super) fn configure(config: &mut Config, access: &Access) -> Result<(), AskE
 }
 
 /// Our certificate and its key, which may stand in one file.
-fn own(access: &Access) -> Result<Option<AuthInfo>, AskError> {
+fn own(access: &Credentials) -> Result<Option<AuthInfo>, AskError> {
     let Some(cert) = &access.cert else {
         return match &access.key {
             None => Ok(None),

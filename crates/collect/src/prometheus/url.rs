@@ -11,7 +11,7 @@ use kube::client::Body;
 use kube::config::Config;
 use tokio::time::timeout;
 
-use super::{Access, AskError, tls};
+use super::{AskError, Credentials, tls};
 use crate::error::plain;
 use crate::live::connect::chain;
 use crate::live::list::escaped;
@@ -25,15 +25,15 @@ pub(super) const MOST_BYTES: usize = 64 << 20;
 
 /// A server at a URL. The client for clusters asks it: it knows proxies, certificates and packed
 /// answers.
-pub(super) struct Server {
+pub(super) struct UrlServer {
     base: String,
     headers: HeaderMap,
     client: kube::Client,
     timeout: Duration,
 }
 
-impl Server {
-    pub(super) fn new(url: &str, access: &Access) -> Result<Self, AskError> {
+impl UrlServer {
+    pub(super) fn new(url: &str, access: &Credentials) -> Result<Self, AskError> {
         let base = base(url)?;
         let is_https = base.starts_with("https:");
         let has_files = [&access.cacert, &access.cert, &access.key]
@@ -72,7 +72,8 @@ impl Server {
             let mark = if number == 0 { '?' } else { '&' };
             target.push_str(&format!("{mark}{name}={}", escaped(value)));
         }
-        match runtime::wait(timeout(self.timeout, self.exchange(&target))) {
+        // A timer belongs to the runtime, so it is made inside.
+        match runtime::wait(async { timeout(self.timeout, self.exchange(&target)).await }) {
             Ok(answer) => answer,
             Err(_) => Err(self.late()),
         }
@@ -129,7 +130,7 @@ impl Server {
     }
 }
 
-impl std::fmt::Debug for Server {
+impl std::fmt::Debug for UrlServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server")
             .field("base", &self.base)
@@ -233,7 +234,7 @@ fn base(url: &str) -> Result<String, AskError> {
         .to_owned())
 }
 
-pub(super) fn headers(access: &Access) -> Result<HeaderMap, AskError> {
+pub(super) fn headers(access: &Credentials) -> Result<HeaderMap, AskError> {
     let mut headers = HeaderMap::new();
     let mut add = |name: &str, value: &str| {
         let wrong = || AskError::Header {

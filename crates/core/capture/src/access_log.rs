@@ -70,23 +70,23 @@ pub fn lines(doc: &Document) -> impl Iterator<Item = AccessLine> {
     lines_in(doc, &OWN)
 }
 
-/// The same with other formats besides.
+/// As [`lines`], with other formats besides.
 pub fn lines_in<'d>(
     doc: &'d Document,
     formats: &'d FormatList,
 ) -> impl Iterator<Item = AccessLine> + use<'d> {
     let mut reader = formats.reader();
-    doc.text
-        .lines()
-        .enumerate()
-        .filter_map(move |(i, text)| match reader.read(text) {
-            LineKind::Access(record) => Some(AccessLine {
-                doc: doc.id.to_string(),
-                number: i + 1,
-                ..AccessLine::from(&record)
-            }),
-            _ => None,
+    let numbered = (1..).zip(doc.text.lines());
+    numbered.filter_map(move |(number, text)| {
+        let LineKind::Access(record) = reader.read(text) else {
+            return None;
+        };
+        Some(AccessLine {
+            doc: doc.id.to_string(),
+            number,
+            ..AccessLine::from(&record)
         })
+    })
 }
 
 /// Reads one line in a format of Istio's or Envoy's own; none for anything that is no access log.

@@ -65,20 +65,8 @@ pub fn named(text: &str) -> Option<&'static Flag> {
 
 /// The flags as a table.
 pub fn listing() -> String {
-    // The rest of what is said of a status is on the flag's page.
-    let status = |flag: &'static Flag| {
-        flag.status
-            .split([';', '('])
-            .next()
-            .unwrap_or_default()
-            .trim()
-    };
-    let status = |flag| status(flag).split(" or what").next().unwrap_or_default();
-    let width = all()
-        .map(|flag| status(flag).len())
-        .max()
-        .unwrap_or_default()
-        + 2;
+    let longest = all().map(|flag| flag.short_status().len()).max();
+    let width = longest.unwrap_or_default() + 2;
     let mut out = format!(
         "{:<7}{:<34}{:<width$}{}\n",
         "FLAG", "LONG NAME", "STATUS", "MEANING"
@@ -90,7 +78,7 @@ pub fn listing() -> String {
             "{:<7}{:<34}{:<width$}{}",
             flag.code,
             flag.long,
-            status(flag),
+            flag.short_status(),
             flag.means
         );
     }
@@ -98,6 +86,13 @@ pub fn listing() -> String {
 }
 
 impl Flag {
+    /// The status itself. The rest of what is said of it is on the flag's page.
+    fn short_status(&self) -> &'static str {
+        let status = self.status.split([';', '(']).next().unwrap_or_default();
+        let status = status.trim().split(" or what").next();
+        status.unwrap_or_default()
+    }
+
     /// Its page, as Markdown.
     pub fn page(&self) -> String {
         let mut out = format!("# {} {}\n\nMeans: {}.\n", self.code, self.long, self.means);
@@ -107,12 +102,7 @@ impl Flag {
             self.status, self.set_by, self.since
         );
         if !self.details.is_empty() {
-            let details: Vec<_> = self
-                .details
-                .iter()
-                .map(|detail| format!("`{detail}`"))
-                .collect();
-            let _ = writeln!(out, "- details: {}", details.join(", "));
+            let _ = writeln!(out, "- details: `{}`", self.details.join("`, `"));
         }
         for (place, text) in [
             ("in a client's sidecar", self.at_client),

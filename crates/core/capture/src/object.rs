@@ -85,15 +85,19 @@ pub fn each_with_id(
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
-        match snapshot.open(id) {
-            Ok(doc) => {
-                let source = id.split().0;
-                let faults = each_in(&doc, &mut |object| {
-                    visit(id, ObjectView { source, ..object })
-                });
-                problems.extend(faults.iter().map(|fault| doc.problem(fault)));
+        let doc = match snapshot.open(id) {
+            Ok(doc) => doc,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
             }
-            Err(problem) => problems.push(problem),
+        };
+        let (source, _) = id.split();
+        let faults = each_in(&doc, &mut |object| {
+            visit(id, ObjectView { source, ..object });
+        });
+        for fault in &faults {
+            problems.push(doc.problem(fault));
         }
     }
     problems
@@ -126,43 +130,49 @@ pub fn take_all(
                 continue;
             }
         };
+        let mut take = |object| take(id, object);
         if yaml::is_json(&doc.text) {
-            let faults = each_json(&doc.text, &mut |object| {
-                let (kind, pointer) = (object.kind.into(), object.pointer.into());
-                take(
-                    id,
-                    PlacedObject {
-                        node: object.node.clone(),
-                        kind,
-                        pointer,
-                    },
-                );
-            });
-            problems.extend(faults.iter().map(|fault| doc.problem(fault)));
-            continue;
+            problems.extend(take_json(&doc, &mut take));
+        } else {
+            problems.extend(take_yaml(doc, threads, &mut take));
         }
-        let loaded = load(&doc.text, threads);
-        problems.extend(
-            loaded
-                .iter()
-                .flat_map(|loaded| &loaded.problems)
-                .map(|fault| doc.problem(fault)),
-        );
-        // A large text is gone before there is more of its objects than their trees.
-        drop(doc);
-        let count: usize = loaded.iter().map(|loaded| loaded.documents.len()).sum();
-        for (number, node) in loaded
-            .into_iter()
-            .flat_map(|loaded| loaded.documents)
-            .enumerate()
-        {
-            let at = if count == 1 {
-                String::new()
-            } else {
-                format!("/{number}")
-            };
-            take_node(node, &at, &mut |taken| take(id, taken));
+    }
+    problems
+}
+
+fn take_json(doc: &Document, take: &mut dyn FnMut(PlacedObject)) -> Vec<Problem> {
+    let faults = each_json(&doc.text, &mut |object| {
+        take(PlacedObject {
+            node: object.node.clone(),
+            kind: object.kind.into(),
+            pointer: object.pointer.into(),
+        });
+    });
+    faults.iter().map(|fault| doc.problem(fault)).collect()
+}
+
+fn take_yaml(doc: Document, threads: usize, take: &mut dyn FnMut(PlacedObject)) -> Vec<Problem> {
+    let streams = load(&doc.text, threads);
+    let mut problems = Vec::new();
+    let mut count = 0;
+    for stream in &streams {
+        count += stream.documents.len();
+        for fault in &stream.problems {
+            problems.push(doc.problem(fault));
         }
+    }
+    // A large text is gone before there is more of its objects than their trees.
+    drop(doc);
+
+    let documents = streams.into_iter().flat_map(|stream| stream.documents);
+    for (number, node) in documents.enumerate() {
+        // Several documents in one file count as an array.
+        let at = if count == 1 {
+            String::new()
+        } else {
+            format!("/{number}")
+        };
+        take_node(node, &at, take);
     }
     problems
 }
@@ -174,19 +184,18 @@ fn load(text: &str, threads: usize) -> Vec<YamlStream> {
     const PARTS: usize = 256;
     let parts = yaml::split(text);
     let chunks: Vec<&[StreamPart<'_>]> = parts.chunks(PARTS).collect();
-    parallel::each(&chunks, threads, |parts| {
-        let mut scalars = Scalars::default();
-        let mut all = YamlStream::default();
-        for YamlStream {
-            documents,
-            problems,
-        } in parts.iter().map(|part| part.load(&mut scalars))
-        {
-            all.documents.extend(documents);
-            all.problems.extend(problems);
-        }
-        all
-    })
+    parallel::each(&chunks, threads, |parts| load_parts(parts))
+}
+
+fn load_parts(parts: &[StreamPart<'_>]) -> YamlStream {
+    let mut scalars = Scalars::default();
+    let mut all = YamlStream::default();
+    for part in parts {
+        let stream = part.load(&mut scalars);
+        all.documents.extend(stream.documents);
+        all.problems.extend(stream.problems);
+    }
+    all
 }
 
 fn take_node(node: Node, at: &str, take: &mut dyn FnMut(PlacedObject)) {
@@ -194,11 +203,9 @@ fn take_node(node: Node, at: &str, take: &mut dyn FnMut(PlacedObject)) {
     let is_list = kind.ends_with("List") && node.get("items").is_some();
     let (items, list_kind, folder) = match node.value {
         Value::Object(members) if is_list => {
-            let items = members
-                .into_iter()
-                .find(|member| &*member.key == "items")
-                .map(|member| member.value.value);
-            (items, kind, "/items")
+            let mut members = members.into_iter();
+            let items = members.find(|member| &*member.key == "items");
+            (items.map(|member| member.value.value), kind, "/items")
         }
         Value::Array(items) => (Some(Value::Array(items)), String::new(), ""),
         value => return take_one(Node { value, ..node }, "", at, take),
@@ -212,10 +219,11 @@ fn take_node(node: Node, at: &str, take: &mut dyn FnMut(PlacedObject)) {
 }
 
 fn take_one(node: Node, list_kind: &str, pointer: &str, take: &mut dyn FnMut(PlacedObject)) {
-    let kind = node
-        .get("kind")
-        .and_then(Node::text)
-        .unwrap_or_else(|| kind_of(&node, list_kind).into());
+    // The kind's own text is shared; one that is made is not.
+    let kind = match node.get("kind").and_then(Node::text) {
+        Some(kind) => kind,
+        None => kind_of(&node, list_kind).into(),
+    };
     if !kind.is_empty() {
         take(PlacedObject {
             node,
@@ -228,18 +236,18 @@ fn take_one(node: Node, list_kind: &str, pointer: &str, take: &mut dyn FnMut(Pla
 /// Visits the objects of one document.
 pub fn each_in(doc: &Document, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<TextFault> {
     if yaml::is_json(&doc.text) {
-        each_json(&doc.text, visit)
-    } else {
-        let loaded = yaml::load(&doc.text);
-        match &loaded.documents[..] {
-            [only] => each_node(only, "", visit),
-            several => several
-                .iter()
-                .enumerate()
-                .for_each(|(i, node)| each_node(node, &format!("/{i}"), visit)),
-        }
-        loaded.problems
+        return each_json(&doc.text, visit);
     }
+    let stream = yaml::load(&doc.text);
+    match &stream.documents[..] {
+        [only] => each_node(only, "", visit),
+        several => {
+            for (i, node) in several.iter().enumerate() {
+                each_node(node, &format!("/{i}"), visit);
+            }
+        }
+    }
+    stream.problems
 }
 
 /// A list of thousands of pods is read one by one; no tree of the whole is built.
@@ -258,7 +266,8 @@ fn each_json(text: &str, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<TextFault
         };
     };
     let list_kind = root.string_at("kind").unwrap_or_default();
-    let (mut faults, mut names) = (Vec::new(), Names::default());
+    let mut faults = Vec::new();
+    let mut names = Names::default();
     let mut elements = items.elements();
     for (i, item) in elements.by_ref().enumerate() {
         match Node::from_json_with(item, &mut names) {
@@ -282,10 +291,9 @@ fn each_node(node: &Node, at: &str, visit: &mut dyn FnMut(ObjectView<'_>)) {
         _ if node.items().is_empty() => return visit_one(node, "", at, visit),
         _ => (node.items(), "", ""),
     };
-    items
-        .iter()
-        .enumerate()
-        .for_each(|(i, item)| visit_one(item, list_kind, &format!("{at}{folder}/{i}"), visit));
+    for (i, item) in items.iter().enumerate() {
+        visit_one(item, list_kind, &format!("{at}{folder}/{i}"), visit);
+    }
 }
 
 /// The items of a typed list (`PodList`) need not repeat their kind.

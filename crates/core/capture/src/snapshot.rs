@@ -58,6 +58,7 @@ pub struct Meta {
 /// A document's bytes, read when its turn comes. The collector supplies it; the core only calls it.
 pub type Fetch = Arc<dyn Fn() -> Result<Vec<u8>, String> + Send + Sync>;
 
+/// A document as it is kept: its text, or the way to it.
 struct StoredDocument {
     origin: String,
     body: DocumentBody,
@@ -125,6 +126,26 @@ impl fmt::Display for Problem {
     }
 }
 
+impl StoredDocument {
+    fn size(&self) -> u64 {
+        match &self.body {
+            DocumentBody::Held(text) => text.len() as u64,
+            DocumentBody::Deferred { size, .. } => *size,
+        }
+    }
+
+    /// The newest time that the document tells; none when it can no longer be read.
+    fn newest_time(&self, id: &DocId) -> Option<Time> {
+        match &self.body {
+            DocumentBody::Held(text) => times::newest(id, text.as_bytes()),
+            DocumentBody::Deferred { fetch, told, .. } => match told.get() {
+                Some(time) => *time,
+                None => times::newest(id, &fetch().ok()?),
+            },
+        }
+    }
+}
+
 impl Document {
     /// A fault in this document, with its line and column.
     pub fn problem(&self, fault: &TextFault) -> Problem {
@@ -140,30 +161,30 @@ impl Snapshot {
     /// When it was taken: the only "now" there is. Without a manifest it is the newest time found
     /// in the documents; none when no document tells.
     pub fn taken_at(&self) -> Option<Time> {
-        *self.taken_at.get_or_init(|| {
-            let undated = self
-                .docs
-                .iter()
-                .filter(|(id, _)| times::may_tell(id) && self.is_undated(id));
-            let found = undated.filter_map(|(id, entry)| match &entry.body {
-                DocumentBody::Held(text) => times::newest(id, text.as_bytes()),
-                DocumentBody::Deferred { fetch, told, .. } => match told.get() {
-                    Some(time) => *time,
-                    None => times::newest(id, &fetch().ok()?),
-                },
-            });
-            found
-                .max()
-                .max(self.metas.values().filter_map(|meta| meta.taken_at).max())
-        })
+        *self.taken_at.get_or_init(|| self.newest_time())
+    }
+
+    fn newest_time(&self) -> Option<Time> {
+        let mut newest = None;
+        for meta in self.metas.values() {
+            newest = newest.max(meta.taken_at);
+        }
+        for (id, stored) in &self.docs {
+            // A source that says when it was taken need not be read for it.
+            if times::may_tell(id) && self.is_undated(id) {
+                newest = newest.max(stored.newest_time(id));
+            }
+        }
+        newest
     }
 
     /// Whether the document's source does not say when it was taken.
     fn is_undated(&self, id: &DocId) -> bool {
-        self.metas
-            .get(id.split().0)
-            .and_then(|meta| meta.taken_at)
-            .is_none()
+        let (source, _) = id.split();
+        match self.metas.get(source) {
+            Some(meta) => meta.taken_at.is_none(),
+            None => true,
+        }
     }
 
     /// The names of the sources and what is known of each; the name is empty when there is only
@@ -181,10 +202,7 @@ impl Snapshot {
 
     /// The ids of all documents with the size of each in bytes, in order.
     pub fn sizes(&self) -> impl Iterator<Item = (&DocId, u64)> {
-        self.docs.iter().map(|(id, entry)| match &entry.body {
-            DocumentBody::Held(text) => (id, text.len() as u64),
-            DocumentBody::Deferred { size, .. } => (id, *size),
-        })
+        self.docs.iter().map(|(id, stored)| (id, stored.size()))
     }
 
     /// The file a document came from, as the user knows it.
@@ -203,30 +221,30 @@ impl Snapshot {
     /// # Errors
     /// When there is no such document, or it can no longer be read.
     pub fn open(&self, id: &DocId) -> Result<Document, Problem> {
-        let entry = self
-            .docs
-            .get(id)
-            .ok_or_else(|| Problem::new(id.to_string(), "no such document"))?;
-        let (text, problem) = match &entry.body {
-            DocumentBody::Held(text) => (Arc::clone(text), None),
+        let Some(stored) = self.docs.get(id) else {
+            return Err(Problem::new(id.to_string(), "no such document"));
+        };
+        let mut document = Document {
+            id: id.clone(),
+            origin: stored.origin.clone(),
+            text: Arc::default(),
+            problem: None,
+        };
+        match &stored.body {
+            DocumentBody::Held(text) => document.text = Arc::clone(text),
             DocumentBody::Deferred { fetch, told, .. } => {
-                let bytes = fetch().map_err(|why| Problem::new(&entry.origin, why))?;
+                let bytes = fetch().map_err(|why| Problem::new(&stored.origin, why))?;
                 // Its time will be asked for; who looked for it later would read the whole text
                 // again.
                 if id.shape() == Shape::Objects && self.is_undated(id) {
                     told.get_or_init(|| times::newest(id, &bytes));
                 }
                 let (text, bad_byte) = builder::clean(id, bytes);
-                let problem = bad_byte.map(|at| builder::not_utf8(&entry.origin, &text, at));
-                (Arc::new(text), problem)
+                document.problem = bad_byte.map(|at| builder::not_utf8(&stored.origin, &text, at));
+                document.text = Arc::new(text);
             }
-        };
-        Ok(Document {
-            id: id.clone(),
-            origin: entry.origin.clone(),
-            text,
-            problem,
-        })
+        }
+        Ok(document)
     }
 
     /// Whether there is nothing but files, which hold as much as somebody put there, and no
@@ -237,27 +255,29 @@ impl Snapshot {
 
     /// Whether a source is files.
     pub fn is_files_in(&self, source: &str) -> bool {
-        self.metas
-            .get(source)
-            .is_none_or(|meta| meta.form == "files")
+        match self.metas.get(source) {
+            Some(meta) => meta.form == "files",
+            None => true,
+        }
     }
 
     /// How much of a kind of fact is here, all sources together. Files beside a cluster's answer
     /// take nothing away from it.
     pub fn coverage(&self, need: &Need) -> Coverage {
-        let of = |files: bool| {
-            let sources = self
-                .sources
-                .iter()
-                .filter(|source| files || !self.is_files_in(source));
-            sources
-                .map(|source| self.coverage_in(source, need))
-                .fold(Coverage::NotAsked, Coverage::with)
-        };
-        match of(false) {
-            Coverage::NotAsked => of(true),
-            coverage => coverage,
+        let mut of_clusters = Coverage::NotAsked;
+        for source in &self.sources {
+            if !self.is_files_in(source) {
+                of_clusters = of_clusters.with(self.coverage_in(source, need));
+            }
         }
+        if of_clusters != Coverage::NotAsked {
+            return of_clusters;
+        }
+        let mut of_all = Coverage::NotAsked;
+        for source in &self.sources {
+            of_all = of_all.with(self.coverage_in(source, need));
+        }
+        of_all
     }
 
     /// How much of a kind of fact one source has. What was noted of the thing itself, or of a
@@ -269,33 +289,41 @@ impl Snapshot {
             return coverage;
         }
         let path = need.path();
-        let here = |path: &str| {
-            let id = if source.is_empty() {
-                DocId::new(path)
-            } else {
-                DocId::new(path).in_source(source)
-            };
-            let next = self.docs.range(&id..).next().map(|(next, _)| next.as_str());
-            next.is_some_and(|next| {
-                if path.ends_with('/') {
-                    next.starts_with(id.as_str())
-                } else {
-                    next == id.as_str()
-                }
-            })
-        };
-        let yaml = path
-            .strip_suffix(".json")
-            .filter(|_| need.objects().is_some());
-        let is_file = !path.ends_with('/');
-        if is_file && (here(&path) || yaml.is_some_and(|stem| here(&format!("{stem}.yaml")))) {
+        let is_here = self.has_below(source, &path);
+        let is_folder = path.ends_with('/');
+        if is_here && !is_folder {
             return Coverage::Complete;
         }
-        noted(Need::Part(Part::Everything)).unwrap_or(if here(&path) {
+        // Objects may also stand in YAML.
+        if let Some(stem) = path.strip_suffix(".json")
+            && need.objects().is_some()
+            && self.has_below(source, &format!("{stem}.yaml"))
+        {
+            return Coverage::Complete;
+        }
+        if let Some(coverage) = noted(Need::Part(Part::Everything)) {
+            return coverage;
+        }
+        if is_here {
             Coverage::Complete
         } else {
             Coverage::NotAsked
-        })
+        }
+    }
+
+    /// Whether a source has that document, or any in that folder.
+    fn has_below(&self, source: &str, path: &str) -> bool {
+        let mut id = DocId::new(path);
+        if !source.is_empty() {
+            id = id.in_source(source);
+        }
+        let Some((next, _)) = self.docs.range(&id..).next() else {
+            return false;
+        };
+        if path.ends_with('/') {
+            return next.as_str().starts_with(id.as_str());
+        }
+        *next == id
     }
 
     /// All that was noted about coverage: source, need, how much.

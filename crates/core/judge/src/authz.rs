@@ -15,13 +15,13 @@ mod policies;
 mod port;
 mod server;
 
-pub use frame::{Frame, Rule};
-use objects::Objects;
-pub use server::Server;
+pub use frame::{DecidingRule, PolicyExcerpt};
+use objects::AuthzObjects;
+pub use server::PolicyServer;
 
 /// The answer.
 #[derive(Clone, Debug)]
-pub struct Check {
+pub struct AuthzCheck {
     /// The pod, or the workload when there is no pod: `shop/payments-68f779d5c8-6hbvg`.
     pub server: String,
     /// The pod's port, when it is known.
@@ -31,10 +31,10 @@ pub struct Check {
     /// What the answer is drawn from.
     pub basis: Basis,
     /// What is decided.
-    pub decision: Decision,
+    pub decision: AuthzDecision,
     /// What the objects say, where the proxy decides otherwise: it does not have what the objects
     /// say.
-    pub objects: Option<Decision>,
+    pub objects: Option<AuthzDecision>,
     /// What else should be known.
     pub notes: Vec<String>,
 }
@@ -50,24 +50,24 @@ pub enum Basis {
 
 /// One decision and its reasons.
 #[derive(Clone, Debug)]
-pub struct Decision {
+pub struct AuthzDecision {
     /// What it is.
-    pub verdict: Verdict,
+    pub verdict: AuthzVerdict,
     /// Why, in one line; for an undecided one the fact that is missing.
     pub because: String,
     /// What decided: a rule, or a whole object.
-    pub by: Option<Rule>,
+    pub by: Option<DecidingRule>,
     /// Rules that did not match for one reason only, each with that reason.
-    pub near: Vec<(Rule, String)>,
+    pub near: Vec<(DecidingRule, String)>,
     /// What policies that are only tried out would have done: whether they deny, and which.
-    pub dry_run: Vec<(bool, Option<Rule>)>,
+    pub dry_run: Vec<(bool, Option<DecidingRule>)>,
     /// What the caller gets when it is not let in.
-    pub seen: Option<Seen>,
+    pub seen: Option<CallerAnswer>,
 }
 
 /// Whether the request is let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AuthzVerdict {
     /// It is.
     Allow,
     /// It is not.
@@ -78,7 +78,7 @@ pub enum Verdict {
 
 /// What a caller that is not let in gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum CallerAnswer {
     /// An answer.
     Answer {
         /// The status; 200 for gRPC.
@@ -100,7 +100,7 @@ pub enum Seen {
 pub struct Checker<'s> {
     snapshot: &'s Snapshot,
     mesh: &'s Mesh,
-    objects: Objects<'s>,
+    objects: AuthzObjects<'s>,
 }
 
 impl<'s> Checker<'s> {
@@ -109,13 +109,13 @@ impl<'s> Checker<'s> {
         Self {
             snapshot,
             mesh,
-            objects: Objects::new(mesh),
+            objects: AuthzObjects::new(mesh),
         }
     }
 
     /// Decides one request to one server: by its proxy's dump where that is at hand, and by the
     /// objects.
-    pub fn check(&self, call: &Call, server: &Server) -> Check {
+    pub fn check(&self, call: &Call, server: &PolicyServer) -> AuthzCheck {
         let caller = Who::of(call, self.mesh, self.objects);
         let port = port::find(self.objects, self.mesh, server, &call.to);
         let by_dump = dump::decide(self, &caller.told(call), server, port.number, &caller);
@@ -129,7 +129,7 @@ impl<'s> Checker<'s> {
             caller
         };
         let by_objects = policies::decide(self, &caller.told(call), server, &port, &caller);
-        let shown = Check {
+        let shown = AuthzCheck {
             server: server.to_string(),
             port: port.number.unwrap_or(call.to.port),
             caller: caller.words(),
@@ -145,14 +145,14 @@ impl<'s> Checker<'s> {
                 .cloned()
                 .chain(self.objects.note(self.snapshot))
                 .collect();
-            return Check { notes, ..shown };
+            return AuthzCheck { notes, ..shown };
         };
         shown.beside(by_dump)
     }
 
     /// What the server's proxy would decide of requests that reach it as they are described; none
     /// without a dump of it.
-    pub fn by_dump(&self, calls: &[Call], server: &Server) -> Option<Vec<Decision>> {
+    pub fn by_dump(&self, calls: &[Call], server: &PolicyServer) -> Option<Vec<AuthzDecision>> {
         let proxy = server.proxy.as_ref()?;
         let case = calls.iter().map(|call| {
             let caller = Who::of(call, self.mesh, self.objects);
@@ -166,19 +166,19 @@ impl<'s> Checker<'s> {
     }
 
     /// What the objects say, whatever a proxy has.
-    pub fn by_objects(&self, call: &Call, server: &Server) -> Decision {
+    pub fn by_objects(&self, call: &Call, server: &PolicyServer) -> AuthzDecision {
         let caller = Who::of(call, self.mesh, self.objects);
         let port = port::find(self.objects, self.mesh, server, &call.to);
         policies::decide(self, &caller.told(call), server, &port, &caller)
     }
 }
 
-impl Check {
+impl AuthzCheck {
     /// The dump decides; the objects are told where they say otherwise.
     fn beside(self, mut by_dump: dump::ByDump) -> Self {
         let verdicts = [self.decision.verdict, by_dump.decision.verdict];
         // A filter chain that is not there does not tell which object took it away.
-        if verdicts == [Verdict::Deny; 2]
+        if verdicts == [AuthzVerdict::Deny; 2]
             && by_dump.decision.by.is_none()
             && let Some(rule) = self
                 .decision
@@ -189,7 +189,7 @@ impl Check {
             by_dump.decision.by = Some(rule.clone());
             by_dump.decision.because.clone_from(&self.decision.because);
         }
-        let differs = verdicts[0] != verdicts[1] && !verdicts.contains(&Verdict::Undecided);
+        let differs = verdicts[0] != verdicts[1] && !verdicts.contains(&AuthzVerdict::Undecided);
         Self {
             basis: Basis::Dump,
             objects: differs.then_some(self.decision),
@@ -210,7 +210,7 @@ struct Who {
 impl Who {
     /// A pod with a proxy comes by mutual TLS, with the identity of its service account; one
     /// without, in plain text.
-    fn of(call: &Call, mesh: &Mesh, objects: Objects<'_>) -> Self {
+    fn of(call: &Call, mesh: &Mesh, objects: AuthzObjects<'_>) -> Self {
         let pod = match &call.from {
             Caller::Pod { namespace, name } => mesh.pod(namespace, name),
             Caller::Outside | Caller::Somebody => None,

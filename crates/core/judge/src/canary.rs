@@ -7,7 +7,7 @@ use crate::prometheus::interval::{Interval, deviations, wilson};
 mod routes;
 mod weights;
 
-pub use weights::{Label, Part, Split, configured, parse};
+pub use weights::{Label, Split, VersionWeight, configured, parse};
 
 /// How sure all intervals together are.
 const CONFIDENCE: f64 = 0.95;
@@ -17,18 +17,18 @@ const EXPECTED: f64 = 10.0;
 
 /// What came of the comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
+pub struct CanaryJudgement {
     /// One a part, those configured first.
-    pub shares: Vec<Share>,
+    pub shares: Vec<VersionShare>,
     /// How many requests were seen.
     pub requests: f64,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: CanaryVerdict,
 }
 
 /// One part of the traffic.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Share {
+pub struct VersionShare {
     /// The version, or the service.
     pub name: String,
     /// The configured share; none for one that no weight names.
@@ -45,7 +45,7 @@ pub struct Share {
 
 /// The verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
+pub enum CanaryVerdict {
     /// No share differs by more than chance explains.
     Matches,
     /// At least one does.
@@ -57,16 +57,16 @@ pub enum Verdict {
     },
 }
 
-impl Judgement {
+impl CanaryJudgement {
     /// Parts that should get requests and got none, though that is no accident.
-    pub fn starved(&self) -> impl Iterator<Item = &Share> {
+    pub fn starved(&self) -> impl Iterator<Item = &VersionShare> {
         self.shares
             .iter()
             .filter(|share| !share.fits && share.requests <= 0.0)
     }
 }
 
-impl Verdict {
+impl CanaryVerdict {
     /// In a word or two.
     pub fn word(self) -> &'static str {
         match self {
@@ -79,7 +79,11 @@ impl Verdict {
 
 /// Compares weights with counts of requests by part. A difference up to `tolerance` (0.01 is a
 /// percentage point) is none: among a million requests even a retry shows.
-pub fn judge(weights: &[Part], seen: &BTreeMap<String, f64>, tolerance: f64) -> Judgement {
+pub fn judge(
+    weights: &[VersionWeight],
+    seen: &BTreeMap<String, f64>,
+    tolerance: f64,
+) -> CanaryJudgement {
     let requests: f64 = seen.values().sum();
     let named: BTreeSet<&str> = weights.iter().map(|part| part.name.as_str()).collect();
     let others = seen.keys().filter(|name| !named.contains(name.as_str()));
@@ -89,7 +93,7 @@ pub fn judge(weights: &[Part], seen: &BTreeMap<String, f64>, tolerance: f64) -> 
         .chain(others.map(|name| (name.as_str(), None)))
         .collect();
     let z = deviations(CONFIDENCE, parts.len());
-    let shares: Vec<Share> = parts
+    let shares: Vec<VersionShare> = parts
         .into_iter()
         .map(|(name, configured)| {
             let hits = seen.get(name).copied().unwrap_or_default();
@@ -97,7 +101,7 @@ pub fn judge(weights: &[Part], seen: &BTreeMap<String, f64>, tolerance: f64) -> 
             let share = if requests > 0.0 { hits / requests } else { 0.0 };
             let wanted = configured.unwrap_or_default();
             let fits = interval.holds(wanted) || (share - wanted).abs() <= tolerance;
-            Share {
+            VersionShare {
                 name: name.to_owned(),
                 configured,
                 requests: hits,
@@ -108,14 +112,14 @@ pub fn judge(weights: &[Part], seen: &BTreeMap<String, f64>, tolerance: f64) -> 
         })
         .collect();
     let verdict = verdict(&shares, requests);
-    Judgement {
+    CanaryJudgement {
         shares,
         requests,
         verdict,
     }
 }
 
-fn verdict(shares: &[Share], requests: f64) -> Verdict {
+fn verdict(shares: &[VersionShare], requests: f64) -> CanaryVerdict {
     let wanted = shares
         .iter()
         .filter_map(|share| share.configured)
@@ -123,11 +127,11 @@ fn verdict(shares: &[Share], requests: f64) -> Verdict {
     let smallest = wanted.fold(1.0, f64::min);
     let needed = (EXPECTED / smallest).ceil();
     if requests > 0.0 && shares.iter().any(|share| !share.fits) {
-        Verdict::Differs
+        CanaryVerdict::Differs
     } else if requests < needed {
-        Verdict::TooFew { needed }
+        CanaryVerdict::TooFew { needed }
     } else {
-        Verdict::Matches
+        CanaryVerdict::Matches
     }
 }
 
@@ -149,7 +153,7 @@ mod tests {
         configured(&Mesh::build(&snapshot), "shop", "catalog")
     }
 
-    fn judged(weights: &str, seen: &[(&str, f64)]) -> Judgement {
+    fn judged(weights: &str, seen: &[(&str, f64)]) -> CanaryJudgement {
         let seen = seen
             .iter()
             .map(|(name, count)| ((*name).to_owned(), *count))
@@ -163,32 +167,36 @@ mod tests {
             (
                 "v1=90,v2=10",
                 &[("v1", 905.0), ("v2", 95.0)][..],
-                Verdict::Matches,
+                CanaryVerdict::Matches,
             ),
-            ("v1=90,v2=10", &[("v1", 1000.0)], Verdict::Differs),
+            ("v1=90,v2=10", &[("v1", 1000.0)], CanaryVerdict::Differs),
             (
                 "v1=90,v2=10",
                 &[("v1", 700.0), ("v2", 300.0)],
-                Verdict::Differs,
+                CanaryVerdict::Differs,
             ),
             // 0.9^20 is 12 %: it happens.
             (
                 "v1=90,v2=10",
                 &[("v1", 20.0)],
-                Verdict::TooFew { needed: 100.0 },
+                CanaryVerdict::TooFew { needed: 100.0 },
             ),
-            ("v1=90,v2=10", &[], Verdict::TooFew { needed: 100.0 }),
+            ("v1=90,v2=10", &[], CanaryVerdict::TooFew { needed: 100.0 }),
             // 0.5^20 is one in a million: too few for the weights, and enough for this.
-            ("v1=50,v2=50", &[("v1", 20.0)], Verdict::Differs),
+            ("v1=50,v2=50", &[("v1", 20.0)], CanaryVerdict::Differs),
             // Significant, and half a point: nobody minds.
             (
                 "v1=90,v2=10",
                 &[("v1", 905_000.0), ("v2", 95_000.0)],
-                Verdict::Matches,
+                CanaryVerdict::Matches,
             ),
             // A version that no weight names.
-            ("v1=100", &[("v1", 900.0), ("v3", 100.0)], Verdict::Differs),
-            ("v1=100,v2=0", &[("v1", 900.0)], Verdict::Matches),
+            (
+                "v1=100",
+                &[("v1", 900.0), ("v3", 100.0)],
+                CanaryVerdict::Differs,
+            ),
+            ("v1=100,v2=0", &[("v1", 900.0)], CanaryVerdict::Matches),
         ] {
             assert_eq!(
                 judged(weights, seen).verdict,

@@ -23,12 +23,12 @@ pub struct Description {
     /// The thing.
     pub object: ObjectRef,
     /// In the order people ask.
-    pub sections: Vec<Section>,
+    pub sections: Vec<DescriptionSection>,
 }
 
 /// One question about the thing.
 #[derive(Clone, Debug, Default)]
-pub struct Section {
+pub struct DescriptionSection {
     /// The question, in a word or two.
     pub title: &'static str,
     /// The answers.
@@ -48,7 +48,7 @@ pub struct Fact {
 
 /// What is looked at.
 #[derive(Clone, Copy)]
-pub(crate) struct Facts<'s> {
+pub(crate) struct DescribeFacts<'s> {
     pub(crate) snapshot: &'s Snapshot,
     pub(crate) mesh: &'s Mesh,
     pub(crate) fleet: &'s Fleet,
@@ -63,7 +63,7 @@ pub fn describe(
     report: &Report,
 ) -> Option<Description> {
     let fleet = Fleet::of_istiods(snapshot);
-    let facts = Facts {
+    let facts = DescribeFacts {
         snapshot,
         mesh,
         fleet: &fleet,
@@ -88,8 +88,8 @@ pub fn describe(
     })
 }
 
-fn findings(report: &Report, object: &ObjectRef) -> Section {
-    let mut section = Section::new("What is wrong");
+fn findings(report: &Report, object: &ObjectRef) -> DescriptionSection {
+    let mut section = DescriptionSection::new("What is wrong");
     let bears = |finding: &&Finding| {
         finding.is_loud() || finding.subject == *object || finding.hits.contains(object)
     };
@@ -124,7 +124,7 @@ fn findings(report: &Report, object: &ObjectRef) -> Section {
     section
 }
 
-impl Section {
+impl DescriptionSection {
     fn new(title: &'static str) -> Self {
         Self {
             title,

@@ -14,17 +14,17 @@ mod names;
 mod objects;
 mod origin;
 mod proxies;
+mod proxy_changes;
 mod resources;
 mod revisions;
-mod shown;
 mod siblings;
 mod tree;
 
 pub use fate::Fate;
 pub use meshes::meshes;
-pub use names::Names;
+pub use names::CommonNames;
 pub use origin::is_one_mesh;
-pub use proxies::{Side, proxies};
+pub use proxies::{ProxySide, proxies};
 pub use revisions::{Pair, pair_revisions, revision_of, revisions};
 pub use siblings::{Odd, odd_ones};
 
@@ -36,7 +36,7 @@ pub struct Diff {
     /// What the other side is called.
     pub b: String,
     /// The differences: objects first, then what proxies have.
-    pub changes: Vec<Change>,
+    pub changes: Vec<DiffChange>,
     /// Differences that are expected between any two.
     pub noise: Noise,
     /// How many resources and objects were compared.
@@ -49,9 +49,9 @@ pub struct Diff {
 
 /// One thing that differs: a route, a cluster, a filter chain, an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct DiffChange {
     /// What happened to it.
-    pub what: What,
+    pub what: ChangeKind,
     /// `route`, `cluster`, `VirtualService`, …
     pub kind: String,
     /// The name of the thing.
@@ -61,7 +61,7 @@ pub struct Change {
     /// The objects that made it, as far as the two sides tell.
     pub objects: Vec<ObjectRef>,
     /// The parts that differ; for what is only on one side, the thing itself.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<DiffEdit>,
     /// The proxies that show it, as `namespace/workload` or `namespace/pod`; nobody for an object.
     pub on: Vec<String>,
     /// The document on each side.
@@ -70,9 +70,9 @@ pub struct Change {
 
 /// One part that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
+pub struct DiffEdit {
     /// What happened to it.
-    pub what: What,
+    pub what: ChangeKind,
     /// Where, with list elements by what they are: `/route/weighted_clusters/clusters[…]/weight`.
     pub path: String,
     /// The value on the one side, as JSON.
@@ -85,7 +85,7 @@ pub struct Edit {
 
 /// What happened to a thing from the one side to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum ChangeKind {
     /// Only the second side has it.
     Added,
     /// Only the first side has it.
@@ -115,14 +115,14 @@ impl Diff {
     }
 }
 
-impl Change {
+impl DiffChange {
     /// Whether it is an object of the cluster that differs, and not a part of what a proxy has.
     pub fn is_object(&self) -> bool {
         self.on.is_empty()
     }
 }
 
-impl What {
+impl ChangeKind {
     /// In a word.
     pub fn word(self) -> &'static str {
         match self {
@@ -134,8 +134,8 @@ impl What {
     }
 }
 
-impl Edit {
-    fn new(what: What, path: &str, old: Option<&Node>, new: Option<&Node>) -> Self {
+impl DiffEdit {
+    fn new(what: ChangeKind, path: &str, old: Option<&Node>, new: Option<&Node>) -> Self {
         let at = |node: Option<&Node>| node.map(|node| node.span.start());
         let json = |node: Option<&Node>| node.map(Node::to_json);
         Self {

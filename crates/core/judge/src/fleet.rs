@@ -8,7 +8,7 @@ use meshladder_capture::snapshot::{DocId, ProxyRef, Shape, Snapshot};
 
 mod proxy;
 
-pub use proxy::{Documents, Proxy, Rejected, Summary};
+pub use proxy::{Proxy, ProxyDocuments, Rejected, Summary};
 
 /// See the module.
 #[derive(Debug, Default)]

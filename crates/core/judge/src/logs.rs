@@ -19,13 +19,13 @@ mod reason;
 mod stats;
 
 pub use call::{Asking, call, command};
-pub use cause::{Cause, Summary};
-pub use filter::{Codes, Filter, Terms};
+pub use cause::{LogCause, LogSummary};
+pub use filter::{Codes, LineFilter, Terms};
 pub use formats::{LogFormats, of_logs, of_mesh, of_proxies};
-pub use group::{Example, Group, Top};
+pub use group::{LineExample, LineGroup, Top};
 pub use histogram::Histogram;
-pub use judge::{By, Class, Judgement, Side, judge};
-pub use reason::{Lead, grpc_status};
+pub use judge::{AnswerClass, LineJudgement, LogSide, Responder, judge};
+pub use reason::{LogLead, grpc_status};
 pub use stats::Stats;
 
 /// Some lines of one log.
@@ -51,7 +51,7 @@ pub enum Event<'e> {
         /// Its fields.
         record: &'e AccessRecord<'e>,
         /// Who ended it.
-        judgement: Judgement,
+        judgement: LineJudgement,
     },
     /// A line that starts like one and cannot be read.
     Malformed {
@@ -70,7 +70,7 @@ pub struct Collector<'s> {
     /// One for each set of formats.
     readers: Vec<LogReader<'s>>,
     formats: &'s LogFormats,
-    filter: &'s Filter,
+    filter: &'s LineFilter,
     /// The filter lets everything through.
     is_open: bool,
     clock: Clock,
@@ -115,7 +115,7 @@ impl Clock {
 
 impl<'s> Collector<'s> {
     /// A collector of what the filter lets through.
-    pub fn new(formats: &'s LogFormats, filter: &'s Filter) -> Self {
+    pub fn new(formats: &'s LogFormats, filter: &'s LineFilter) -> Self {
         Self {
             readers: formats.sets().iter().map(FormatList::reader).collect(),
             formats,
@@ -166,7 +166,7 @@ impl<'s> Collector<'s> {
                         &record,
                         judgement,
                         start,
-                        Example {
+                        LineExample {
                             source,
                             number,
                             text,
@@ -184,7 +184,7 @@ impl<'s> Collector<'s> {
             }
             LineKind::Malformed => {
                 let text = text.trim_end();
-                self.stats.malformed(Example {
+                self.stats.malformed(LineExample {
                     source,
                     number,
                     text,

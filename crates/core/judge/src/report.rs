@@ -7,13 +7,13 @@ use meshladder_mesh::ObjectRef;
 use meshladder_sim::walk::Call;
 use meshladder_text::time::Time;
 
+mod citation;
 mod gaps;
 mod lookup;
-mod shown;
 
+pub use citation::Citation;
 pub use gaps::by_reason;
 use lookup::Lookup;
-pub use shown::Shown;
 
 /// The answer to `check` or `why`.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
     /// Root causes first.
-    pub findings: Vec<Told>,
+    pub findings: Vec<ReportEntry>,
     /// One outcome a rung, bottom up.
     pub rungs: Vec<RungOutcome>,
     /// What was needed, and how much of it there was.
@@ -60,11 +60,11 @@ pub enum Topic {
 
 /// A finding with its evidence looked up.
 #[derive(Debug)]
-pub struct Told {
+pub struct ReportEntry {
     /// The finding.
     pub finding: Finding,
     /// For each piece of its evidence, what stands there.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<Citation>,
 }
 
 /// The verdict.
@@ -148,7 +148,7 @@ impl Outcome {
 }
 
 /// Looks up the evidence of all findings, each document once.
-pub fn tell(findings: Vec<Finding>, snapshot: &Snapshot) -> Vec<Told> {
+pub fn tell(findings: Vec<Finding>, snapshot: &Snapshot) -> Vec<ReportEntry> {
     let mut places: Vec<(usize, usize, &Evidence)> = Vec::new();
     for (i, finding) in findings.iter().enumerate() {
         places.extend(
@@ -160,9 +160,9 @@ pub fn tell(findings: Vec<Finding>, snapshot: &Snapshot) -> Vec<Told> {
         );
     }
     places.sort_by(|a, b| a.2.doc.cmp(&b.2.doc));
-    let mut shown: Vec<Vec<Shown>> = findings
+    let mut shown: Vec<Vec<Citation>> = findings
         .iter()
-        .map(|f| vec![Shown::default(); f.evidence.len()])
+        .map(|f| vec![Citation::default(); f.evidence.len()])
         .collect();
     for group in places.chunk_by(|a, b| a.2.doc == b.2.doc) {
         // Nothing is looked up in a document that is the evidence by not being there.
@@ -177,12 +177,12 @@ pub fn tell(findings: Vec<Finding>, snapshot: &Snapshot) -> Vec<Told> {
         };
         let lookup = Lookup::new(&doc, group.iter().map(|(_, _, evidence)| &evidence.spot));
         for (i, k, evidence) in group {
-            shown[*i][*k] = Shown::look_up(&lookup, &evidence.spot);
+            shown[*i][*k] = Citation::look_up(&lookup, &evidence.spot);
         }
     }
     findings
         .into_iter()
         .zip(shown)
-        .map(|(finding, shown)| Told { finding, shown })
+        .map(|(finding, shown)| ReportEntry { finding, shown })
         .collect()
 }

@@ -17,12 +17,12 @@ pub struct HostRules<'m> {
     /// The rules, the oldest first: what it says goes before what the others say.
     pub rules: Vec<&'m Object>,
     /// Where they were found.
-    pub found_in: FoundIn,
+    pub found_in: RuleNamespace,
 }
 
 /// Where a rule was found; istiod looks in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FoundIn {
+pub enum RuleNamespace {
     /// In the client's namespace.
     Client,
     /// In the service's namespace.
@@ -60,9 +60,9 @@ impl Mesh {
             .map(|object| object.id.namespace.as_str());
         let root = &*self.config.root_namespace;
         let places = [
-            (FoundIn::Client, Some(client.namespace)),
-            (FoundIn::Service, service),
-            (FoundIn::Root, Some(root)),
+            (RuleNamespace::Client, Some(client.namespace)),
+            (RuleNamespace::Service, service),
+            (RuleNamespace::Root, Some(root)),
         ];
         places.into_iter().find_map(|(found_in, namespace)| {
             let near = covering
@@ -98,12 +98,12 @@ impl Mesh {
 
     /// A client's own namespace gives all it exports to itself, but the root namespace only what is
     /// private: the rest of it comes last. The other places give what is not private.
-    fn is_looked_at(&self, rule: &Object, found_in: FoundIn, client: Scope<'_>) -> bool {
+    fn is_looked_at(&self, rule: &Object, found_in: RuleNamespace, client: Scope<'_>) -> bool {
         let is_private = self.export(rule) == Export::OwnNamespace;
         match found_in {
-            FoundIn::Client if client.namespace == &*self.config.root_namespace => is_private,
-            FoundIn::Client => self.is_exported_to(rule, client.namespace),
-            FoundIn::Service | FoundIn::Root => !is_private,
+            RuleNamespace::Client if client.namespace == &*self.config.root_namespace => is_private,
+            RuleNamespace::Client => self.is_exported_to(rule, client.namespace),
+            RuleNamespace::Service | RuleNamespace::Root => !is_private,
         }
     }
 

@@ -38,7 +38,7 @@ spec:
 
 /// What counts beside the sources that are judged.
 #[derive(Clone, Debug, Default)]
-pub struct Beside<'a> {
+pub struct MeshOverrides<'a> {
     /// The text of a `MeshConfig` that counts instead of the ConfigMap's.
     pub mesh_config: Option<&'a str>,
     /// The text of `MeshNetworks` that count instead of the ConfigMap's.
@@ -53,12 +53,12 @@ impl Mesh {
     /// Reads all objects as the cluster would take them: what names no namespace in files is in
     /// `default`, and an object in files replaces the cluster's. With nothing but files workloads
     /// have the pods they would make, and the default ingress gateway is assumed.
-    pub fn of_files(snapshot: &Snapshot, beside: &Beside<'_>) -> Self {
+    pub fn of_files(snapshot: &Snapshot, beside: &MeshOverrides<'_>) -> Self {
         Self::of_files_on(1, snapshot, beside)
     }
 
-    /// The same on several threads.
-    pub fn of_files_on(threads: usize, snapshot: &Snapshot, beside: &Beside<'_>) -> Self {
+    /// As `of_files`, on several threads.
+    pub fn of_files_on(threads: usize, snapshot: &Snapshot, beside: &MeshOverrides<'_>) -> Self {
         let mut objects = Objects::default();
         let mut clusters: BTreeMap<String, Objects> = BTreeMap::new();
         let problems = object::take_all(snapshot, threads, |doc, taken| {
@@ -234,7 +234,7 @@ mod tests {
     fn files(yaml: &str) -> Mesh {
         let mut builder = Builder::new();
         builder.add(DocId::new("k8s/a.yaml"), "a.yaml", yaml.into());
-        Mesh::of_files(&builder.finish(), &Beside::default())
+        Mesh::of_files(&builder.finish(), &MeshOverrides::default())
     }
 
     const DEPLOYMENT: &str = "apiVersion: apps/v1
@@ -280,9 +280,9 @@ spec: {template: {metadata: {labels: {app: cart}}, spec: {containers: [{name: ap
         let clusters = BTreeMap::from([("2".to_owned(), "west".to_owned())]);
         let mesh = Mesh::of_files(
             &builder.finish(),
-            &Beside {
+            &MeshOverrides {
                 clusters,
-                ..Beside::default()
+                ..MeshOverrides::default()
             },
         );
         assert!(
@@ -321,7 +321,7 @@ spec: {template: {metadata: {labels: {app: cart}}, spec: {containers: [{name: ap
         builder.add(DocId::new("1/k8s/a.yaml"), "a.yaml", file.into());
         let cluster = object("a", "old") + "---\n" + &object("b", "old");
         builder.add(DocId::new("2/k8s/all.yaml"), "all.yaml", cluster.into());
-        let mesh = Mesh::of_files(&builder.finish(), &Beside::default());
+        let mesh = Mesh::of_files(&builder.finish(), &MeshOverrides::default());
         let rules = mesh.objects.of_kind(Kind::DestinationRule).iter();
         let hosts: Vec<_> = rules
             .map(|rule| {

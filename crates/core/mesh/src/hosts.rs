@@ -8,7 +8,7 @@ use super::{Mesh, ServiceFacts};
 
 /// What a name leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct HostResolution {
     /// The address the client connects to; none when DNS outside the cluster decides.
     pub address: Option<IpAddr>,
     /// In words: `Service shop/catalog`, `ServiceEntry shop/stripe`, `an address`, `DNS outside the
@@ -18,9 +18,9 @@ pub struct Resolved {
 
 impl Mesh {
     /// Resolves a host as a pod in `namespace` would.
-    pub fn resolve(&self, host: &str, namespace: &str) -> Resolved {
+    pub fn resolve(&self, host: &str, namespace: &str) -> HostResolution {
         if let Ok(address) = host.trim_matches(['[', ']']).parse() {
-            return Resolved {
+            return HostResolution {
                 address: Some(address),
                 by: "an address".to_owned(),
             };
@@ -34,7 +34,7 @@ impl Mesh {
             .iter()
             .find(|entry| entry.hosts.iter().any(|h| covers(h, &host)));
         match entry {
-            Some(entry) => Resolved {
+            Some(entry) => HostResolution {
                 address: entry
                     .addresses
                     .iter()
@@ -43,19 +43,19 @@ impl Mesh {
                     .copied(),
                 by: format!("ServiceEntry {}/{}", entry.namespace, entry.name),
             },
-            None => Resolved {
+            None => HostResolution {
                 address: None,
                 by: "DNS outside the cluster".to_owned(),
             },
         }
     }
 
-    fn resolve_service(&self, service: &ServiceFacts) -> Resolved {
+    fn resolve_service(&self, service: &ServiceFacts) -> HostResolution {
         let headless = || {
             self.pods_of(service)
                 .find_map(|pod| pod.ips.first().copied())
         };
-        Resolved {
+        HostResolution {
             address: service.cluster_ips.first().copied().or_else(headless),
             by: format!("Service {}/{}", service.namespace, service.name),
         }

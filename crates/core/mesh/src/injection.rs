@@ -18,7 +18,7 @@ mod webhook;
 
 use crate::views::PodTemplate;
 use policy::Policy;
-pub use served::{Ca, Served};
+pub use served::{Ca, WebhookBackend};
 pub use webhook::{Candidate, Injector, Stage};
 
 /// The label that turns injection on or off for a namespace.
@@ -190,7 +190,7 @@ impl<'m> Injectors<'m> {
     }
 
     /// Whether anything answers a webhook's calls.
-    pub fn served(&self, injector: Injector<'m>) -> Served<'m> {
+    pub fn served(&self, injector: Injector<'m>) -> WebhookBackend<'m> {
         served::of(self.mesh, injector)
     }
 }

@@ -38,13 +38,13 @@ impl LabelIndex {
         namespace: Option<&str>,
         wanted: &[&Node],
     ) -> impl Iterator<Item = &'o Object> + use<'o, '_> {
-        let (start, end) = namespace.map_or((0, objects.len()), |namespace| {
-            let start = objects.partition_point(|object| object.id.namespace.as_str() < namespace);
-            (
-                start,
+        let (start, end) = match namespace {
+            Some(namespace) => (
+                objects.partition_point(|object| object.id.namespace.as_str() < namespace),
                 objects.partition_point(|object| object.id.namespace.as_str() <= namespace),
-            )
-        });
+            ),
+            None => (0, objects.len()),
+        };
         let listed = self.candidates(wanted);
         let all = if listed.is_none() { start..end } else { 0..0 };
         let listed = listed.unwrap_or(&[]);

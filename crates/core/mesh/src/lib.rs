@@ -42,7 +42,7 @@ pub mod views;
 pub use change::{Change, Op, Patch};
 pub use config::{MeshConfig, MeshNetworks};
 pub use domain::Domain;
-pub use files::Beside;
+pub use files::MeshOverrides;
 use index::Index;
 pub use lazy::Lazy;
 pub use objects::{Object, ObjectRef, Objects};

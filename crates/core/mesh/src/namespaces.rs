@@ -1,7 +1,7 @@
 //! Namespaces as selectors see them.
 
 use super::Mesh;
-use crate::selector::{self, Unmet};
+use crate::selector::{self, LabelMismatch};
 use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
@@ -9,9 +9,9 @@ use meshladder_text::tree::Node;
 pub(super) const NAME: &str = "kubernetes.io/metadata.name";
 
 /// What a namespace is to a selector.
-pub(super) enum Selected<'m> {
+pub(super) enum NamespaceMatch<'m> {
     Yes,
-    No(Unmet<'m>),
+    No(LabelMismatch<'m>),
     /// Its labels are not known, and they decide.
     Unknown,
     /// Its labels are not known, and its name is another one than this requirement asks for.
@@ -25,20 +25,23 @@ impl Mesh {
         &'m self,
         selector: &'m Node,
         namespace: &str,
-    ) -> Selected<'m> {
+    ) -> NamespaceMatch<'m> {
         if let Some(object) = self.objects.get(Kind::Namespace, "", namespace) {
-            return selector::unmet(selector, object.labels()).map_or(Selected::Yes, Selected::No);
+            return selector::unmet(selector, object.labels())
+                .map_or(NamespaceMatch::Yes, NamespaceMatch::No);
         }
         let has_expressions = !selector
             .get("matchExpressions")
             .map_or(&[][..], Node::items)
             .is_empty();
         match selector.get("matchLabels").map_or(&[][..], Node::members) {
-            _ if has_expressions => Selected::Unknown,
-            [] => Selected::Yes,
-            [only] if &*only.key == NAME && only.value.str() == Some(namespace) => Selected::Yes,
-            [only] if &*only.key == NAME => Selected::NotByName(&only.value),
-            _ => Selected::Unknown,
+            _ if has_expressions => NamespaceMatch::Unknown,
+            [] => NamespaceMatch::Yes,
+            [only] if &*only.key == NAME && only.value.str() == Some(namespace) => {
+                NamespaceMatch::Yes
+            }
+            [only] if &*only.key == NAME => NamespaceMatch::NotByName(&only.value),
+            _ => NamespaceMatch::Unknown,
         }
     }
 }

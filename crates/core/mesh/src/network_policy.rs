@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use super::{Mesh, Object, present};
+use super::{Mesh, Object, ServiceFacts, present};
 use crate::selector;
 use meshladder_capture::Kind;
 use meshladder_text::tree::{Node, Value};
@@ -46,16 +46,16 @@ pub enum Direction {
 pub enum Passage<'m> {
     /// It may: by these rules, one an isolated end, or, when there are none, because no policy
     /// selects either end.
-    Allowed(Vec<Evidence<'m>>),
+    Allowed(Vec<PolicyPart<'m>>),
     /// It may not. Each end that refuses, the client's first: all of them have to be opened.
-    Blocked(Vec<Blocked<'m>>),
+    Blocked(Vec<ClosedEnd<'m>>),
     /// It cannot be told without this fact, which these rules ask for.
-    Unknown(String, Vec<Evidence<'m>>),
+    Unknown(String, Vec<PolicyPart<'m>>),
 }
 
 /// A part of a policy.
 #[derive(Clone, Copy, Debug)]
-pub struct Evidence<'m> {
+pub struct PolicyPart<'m> {
     /// The policy.
     pub policy: &'m Object,
     /// The part; [`Object::pointer_of`] tells its place.
@@ -64,14 +64,14 @@ pub struct Evidence<'m> {
 
 /// An end that refuses.
 #[derive(Clone, Debug)]
-pub struct Blocked<'m> {
+pub struct ClosedEnd<'m> {
     /// Which end.
     pub direction: Direction,
     /// The pod at this end.
     pub pod: &'m Object,
     /// The policies that select it in this direction, each with its list of rules. None of them
     /// allows the connection.
-    pub policies: Vec<Evidence<'m>>,
+    pub policies: Vec<PolicyPart<'m>>,
     /// The rule that came nearest to allowing it; none when no policy has a rule.
     pub nearest: Option<NearMiss<'m>>,
     /// What would open this end.
@@ -138,20 +138,29 @@ impl Mesh {
         protocol: &str,
     ) -> Passage<'m> {
         if let Some(service) = self.service_at(to) {
-            let behind = self.reach_service(from, service, port, protocol);
-            let which = || {
-                format!(
-                    "the pods behind Service {}/{}",
-                    service.namespace, service.name
-                )
-            };
-            let worst = behind
-                .into_iter()
-                .map(|reach| reach.passage)
-                .reduce(Passage::worse);
-            return worst.unwrap_or_else(|| Passage::Unknown(which(), Vec::new()));
+            return self.to_service(from, service, port, protocol);
         }
         self.between(from, to, port, protocol)
+    }
+
+    /// The worst that may happen: which pod a Service sends a connection to, nobody can tell.
+    fn to_service<'m>(
+        &'m self,
+        from: End<'m>,
+        service: &'m ServiceFacts,
+        port: u16,
+        protocol: &str,
+    ) -> Passage<'m> {
+        let behind = self.reach_service(from, service, port, protocol);
+        let passages = behind.into_iter().map(|reach| reach.passage);
+        match passages.reduce(Passage::worse) {
+            Some(worst) => worst,
+            None => {
+                let (namespace, name) = (&service.namespace, &service.name);
+                let fact = format!("the pods behind Service {namespace}/{name}");
+                Passage::Unknown(fact, Vec::new())
+            }
+        }
     }
 
     /// Like [`Self::connection`], where `to` is no Service.
@@ -175,17 +184,14 @@ impl Mesh {
         pod: &Object,
         direction: Direction,
     ) -> impl Iterator<Item = &'m Object> {
-        let selected = move |policy: &&Object| {
-            // "An empty podSelector matches all pods in this namespace."
-            applies(policy, direction)
-                && spec(policy, "podSelector").is_none_or(|s| selector::accepts(s, pod.labels()))
-        };
         let in_namespace = self
             .objects
             .in_namespace(Kind::NetworkPolicy, &pod.id.namespace);
-        in_namespace
-            .filter(|policy| policy.group == "networking.k8s.io")
-            .filter(selected)
+        in_namespace.filter(move |policy| {
+            policy.group == "networking.k8s.io"
+                && applies(policy, direction)
+                && selects(policy, pod)
+        })
     }
 
     fn gate<'m>(&'m self, direction: Direction, wire: Wire<'m, '_>) -> Passage<'m> {
@@ -196,20 +202,17 @@ impl Mesh {
         let End::Pod(pod) = subject else {
             return Passage::Allowed(Vec::new());
         };
+        // "By default, a pod is non-isolated": without a policy everything passes.
         let policies: Vec<_> = self.policies_on(pod, direction).collect();
         if policies.is_empty() {
             return Passage::Allowed(Vec::new());
         }
-        let rules = |policy: &'m Object| {
-            policy
-                .spec_list(direction.field())
-                .iter()
-                .map(move |rule| (policy, rule))
-        };
-        let verdicts = policies.iter().copied().flat_map(rules);
-        let verdicts: Vec<_> = verdicts
-            .map(|(policy, rule)| self.rule(policy, rule, direction, wire))
-            .collect();
+        let mut verdicts = Vec::new();
+        for policy in &policies {
+            for rule in policy.spec_list(direction.field()) {
+                verdicts.push(self.rule(policy, rule, direction, wire));
+            }
+        }
         decide(direction, wire, pod, &policies, &verdicts)
     }
 
@@ -218,11 +221,13 @@ impl Mesh {
         let End::Address(address) = end else {
             return end;
         };
-        let pod = self
-            .pod_at(address)
-            .and_then(|pod| self.objects.get(Kind::Pod, &pod.namespace, &pod.name));
-        pod.filter(|pod| !on_host_network(pod))
-            .map_or(end, End::Pod)
+        let Some(facts) = self.pod_at(address) else {
+            return end;
+        };
+        match self.objects.get(Kind::Pod, &facts.namespace, &facts.name) {
+            Some(pod) if !on_host_network(pod) => End::Pod(pod),
+            _ => end,
+        }
     }
 }
 
@@ -243,15 +248,18 @@ impl Passage<'_> {
     }
 
     fn worse(self, other: Self) -> Self {
-        let rank = |passage: &Self| match passage {
-            Self::Allowed(_) => 0,
-            Self::Unknown(..) => 1,
-            Self::Blocked(_) => 2,
-        };
-        if rank(&other) > rank(&self) {
+        if other.rank() > self.rank() {
             other
         } else {
             self
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Allowed(_) => 0,
+            Self::Unknown(..) => 1,
+            Self::Blocked(_) => 2,
         }
     }
 }
@@ -264,22 +272,16 @@ fn decide<'m>(
     policies: &[&'m Object],
     verdicts: &[Verdict<'m>],
 ) -> Passage<'m> {
-    let evidence = |verdict: &Verdict<'m>| Evidence {
-        policy: verdict.policy,
-        node: verdict.rule,
-    };
-    if let Some(verdict) = verdicts.iter().find(|verdict| verdict.holds == Tri::Yes) {
-        return Passage::Allowed(vec![evidence(verdict)]);
+    for verdict in verdicts {
+        if verdict.holds == Tri::Yes {
+            return Passage::Allowed(vec![part_of(verdict)]);
+        }
     }
-    let lists = || {
-        policies
-            .iter()
-            .map(|policy| Evidence {
-                policy,
-                node: rules_of(policy, direction),
-            })
-            .collect()
-    };
+    let mut isolating = Vec::new();
+    for &policy in policies {
+        let node = rules_of(policy, direction);
+        isolating.push(PolicyPart { policy, node });
+    }
     if on_host_network(pod) {
         // "NetworkPolicy behaviour for hostNetwork pods is undefined": some plugins ignore such
         // pods.
@@ -287,38 +289,53 @@ fn decide<'m>(
             "whether the network plugin applies policies to {}, which is on the host network",
             pod.id
         );
-        return Passage::Unknown(fact, lists());
+        return Passage::Unknown(fact, isolating);
     }
-    let open = verdicts.iter().filter_map(|verdict| match &verdict.holds {
-        Tri::Unknown(fact) => Some((fact.to_string(), evidence(verdict))),
-        _ => None,
-    });
-    let (facts, rules): (Vec<_>, Vec<_>) = open.unzip();
-    if let Some(fact) = facts.into_iter().next() {
-        return Passage::Unknown(fact, rules);
+    if let Some(unknown) = missing_fact(verdicts) {
+        return unknown;
     }
     // Of equals the first, and not the last as `max_by_key` has it.
-    let nearest = verdicts
-        .iter()
-        .rev()
-        .max_by_key(|verdict| verdict.score)
-        .and_then(Verdict::near_miss);
-    let to_change = nearest
-        .as_ref()
-        .map(|near| near.policy)
-        .or(policies.first().copied());
-    let opening = opening::of(
-        to_change.expect("a policy selects the pod"),
-        direction,
-        wire,
-    );
-    Passage::Blocked(vec![Blocked {
+    let best = verdicts.iter().rev().max_by_key(|verdict| verdict.score);
+    let nearest = best.and_then(Verdict::near_miss);
+    let to_change = match &nearest {
+        Some(near) => near.policy,
+        None => policies.first().expect("a policy selects the pod"),
+    };
+    Passage::Blocked(vec![ClosedEnd {
         direction,
         pod,
-        policies: lists(),
+        policies: isolating,
         nearest,
-        opening,
+        opening: opening::of(to_change, direction, wire),
     }])
+}
+
+/// Unknown for the first fact that a rule lacks, with all rules that lack one.
+fn missing_fact<'m>(verdicts: &[Verdict<'m>]) -> Option<Passage<'m>> {
+    let mut first = None;
+    let mut rules = Vec::new();
+    for verdict in verdicts {
+        if let Tri::Unknown(fact) = &verdict.holds {
+            first = first.or(Some(fact));
+            rules.push(part_of(verdict));
+        }
+    }
+    Some(Passage::Unknown(first?.to_string(), rules))
+}
+
+fn part_of<'m>(verdict: &Verdict<'m>) -> PolicyPart<'m> {
+    PolicyPart {
+        policy: verdict.policy,
+        node: verdict.rule,
+    }
+}
+
+/// "An empty podSelector matches all pods in this namespace."
+fn selects(policy: &Object, pod: &Object) -> bool {
+    match spec(policy, "podSelector") {
+        Some(selector) => selector::accepts(selector, pod.labels()),
+        None => true,
+    }
 }
 
 /// Whether a policy has a say in this direction. "If no policyTypes are specified […] then by
@@ -326,43 +343,51 @@ fn decide<'m>(
 /// rules."
 fn applies(policy: &Object, direction: Direction) -> bool {
     let types = policy.spec_list("policyTypes");
-    match direction {
-        _ if !types.is_empty() => types
-            .iter()
-            .filter_map(Node::str)
-            .any(|kind| kind.eq_ignore_ascii_case(direction.field())),
-        Direction::Ingress => true,
-        Direction::Egress => !policy.spec_list("egress").is_empty(),
+    if types.is_empty() {
+        return match direction {
+            Direction::Ingress => true,
+            Direction::Egress => !policy.spec_list("egress").is_empty(),
+        };
     }
+    for kind in types.iter().filter_map(Node::str) {
+        if kind.eq_ignore_ascii_case(direction.field()) {
+            return true;
+        }
+    }
+    false
 }
 
 /// What shows that a policy isolates its pods: its rules, else its types.
 fn rules_of(policy: &Object, direction: Direction) -> &Node {
-    let known = [direction.field(), "policyTypes"]
-        .into_iter()
-        .find_map(|key| spec(policy, key));
-    known.or(policy.spec()).unwrap_or(&policy.node)
+    spec(policy, direction.field())
+        .or_else(|| spec(policy, "policyTypes"))
+        .or_else(|| policy.spec())
+        .unwrap_or(&policy.node)
 }
 
 /// "A pod cannot block access to itself", and "traffic to and from the node where a Pod is running
 /// is always allowed".
 fn is_local(a: End<'_>, b: End<'_>) -> bool {
-    let node_of = |node: End<'_>, pod: End<'_>| {
-        let End::Pod(pod) = pod else { return false };
-        let Some(host) = pod.node.at(["status", "hostIP"]).and_then(Node::str) else {
-            return false;
-        };
-        match node {
-            End::Pod(other) => {
-                on_host_network(other)
-                    && other.node.at(["status", "hostIP"]).and_then(Node::str) == Some(host)
-            }
-            End::Address(address) => host.parse() == Ok(address),
-            End::Unknown(_) => false,
-        }
+    let is_same = matches!((a, b), (End::Pod(a), End::Pod(b)) if a.id == b.id);
+    is_same || is_node_of(a, b) || is_node_of(b, a)
+}
+
+/// Whether one end is the node that the other, a pod, runs on. A pod on the host network has the
+/// node's address.
+fn is_node_of(node: End<'_>, pod: End<'_>) -> bool {
+    let End::Pod(pod) = pod else { return false };
+    let Some(host) = host_ip(pod) else {
+        return false;
     };
-    let same = matches!((a, b), (End::Pod(a), End::Pod(b)) if a.id == b.id);
-    same || node_of(a, b) || node_of(b, a)
+    match node {
+        End::Pod(other) => on_host_network(other) && host_ip(other) == Some(host),
+        End::Address(address) => host.parse() == Ok(address),
+        End::Unknown(_) => false,
+    }
+}
+
+fn host_ip(pod: &Object) -> Option<&str> {
+    pod.node.at(["status", "hostIP"])?.str()
 }
 
 fn on_host_network(pod: &Object) -> bool {

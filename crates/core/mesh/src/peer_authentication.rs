@@ -49,7 +49,7 @@ impl Mesh {
         self.mutual_tls_by(&self.policies(Kind::PeerAuthentication, workload), port)
     }
 
-    /// The same for a workload that these policies reach, the oldest first.
+    /// The mode for a workload that these policies reach, the oldest first.
     pub fn mutual_tls_by<'m>(&self, policies: &[&'m Object], port: u16) -> PeerMode<'m> {
         let is_root = |policy: &Object| policy.id.namespace == *self.config.root_namespace;
         let oldest = |root: bool, labels: bool| {

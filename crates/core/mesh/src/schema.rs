@@ -67,17 +67,19 @@ pub static SCHEMAS: [&KindSchema; 25] = [
 
 /// All that is wrong with the objects, kind by kind.
 pub fn faults(objects: &Objects) -> Vec<SchemaFault> {
-    let of_kind = |schema: &'static KindSchema| {
-        // Of an object that names no group nobody knows what it may say.
-        let objects = objects.of_kind(schema.kind).iter();
-        let objects = objects.filter(|object| object.group == schema.kind.group());
-        objects.flat_map(move |object| {
-            walk::faults(object, schema)
-                .into_iter()
-                .map(fault::ObjectFault::told)
-        })
-    };
-    SCHEMAS.into_iter().flat_map(of_kind).collect()
+    let mut faults = Vec::new();
+    for schema in SCHEMAS {
+        for object in objects.of_kind(schema.kind) {
+            // Of an object that names no group nobody knows what it may say.
+            if object.group != schema.kind.group() {
+                continue;
+            }
+            for fault in walk::faults(object, schema) {
+                faults.push(fault.told());
+            }
+        }
+    }
+    faults
 }
 
 /// The faults of a mesh, looked for when they are first asked for.

@@ -20,7 +20,7 @@ pub fn accepts(selector: &Node, labels: Option<&Node>) -> bool {
 }
 
 /// The first requirement of a `LabelSelector` that `labels` does not meet.
-pub fn unmet<'a>(selector: &'a Node, labels: Option<&'a Node>) -> Option<Unmet<'a>> {
+pub fn unmet<'a>(selector: &'a Node, labels: Option<&'a Node>) -> Option<LabelMismatch<'a>> {
     let label = |key: &str| labels.and_then(|l| l.get(key)).and_then(Node::str);
     let pairs = selector
         .get("matchLabels")
@@ -28,8 +28,8 @@ pub fn unmet<'a>(selector: &'a Node, labels: Option<&'a Node>) -> Option<Unmet<'
         .iter();
     let mut pairs = pairs.filter(|m| label(&m.key).is_none_or(|has| Some(has) != m.value.str()));
     if let Some(pair) = pairs.next() {
-        let wanted = Wanted::Value(pair.value.str().unwrap_or_default());
-        return Some(Unmet {
+        let wanted = LabelRule::Value(pair.value.str().unwrap_or_default());
+        return Some(LabelMismatch {
             node: &pair.value,
             key: &pair.key,
             has: label(&pair.key),
@@ -41,35 +41,35 @@ pub fn unmet<'a>(selector: &'a Node, labels: Option<&'a Node>) -> Option<Unmet<'
         .map_or(&[][..], Node::items);
     let node = expressions.iter().find(|e| !expression(e, labels))?;
     let key = node.str_at("key").unwrap_or_default();
-    Some(Unmet {
+    Some(LabelMismatch {
         node,
         key,
         has: label(key),
-        wanted: Wanted::Expression,
+        wanted: LabelRule::Expression,
     })
 }
 
 /// A requirement that is not met. Its text goes on after the name of what has the labels: `has no
 /// label app=cart`.
 #[derive(Clone, Copy, Debug)]
-pub struct Unmet<'a> {
+pub struct LabelMismatch<'a> {
     /// The requirement: the value of a `matchLabels` pair, or a `matchExpressions` entry.
     pub node: &'a Node,
     /// The label's key.
     pub key: &'a str,
     /// The label's value, if there is such a label.
     pub has: Option<&'a str>,
-    wanted: Wanted<'a>,
+    wanted: LabelRule<'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Wanted<'a> {
+enum LabelRule<'a> {
     Value(&'a str),
     /// See the node.
     Expression,
 }
 
-impl fmt::Display for Unmet<'_> {
+impl fmt::Display for LabelMismatch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             node,
@@ -78,14 +78,14 @@ impl fmt::Display for Unmet<'_> {
             wanted,
         } = self;
         let values: Vec<&str> = match wanted {
-            Wanted::Value(value) => vec![value],
-            Wanted::Expression if node.str_at("operator") == Some("In") => node
+            LabelRule::Value(value) => vec![value],
+            LabelRule::Expression if node.str_at("operator") == Some("In") => node
                 .get("values")
                 .map_or(&[][..], Node::items)
                 .iter()
                 .filter_map(Node::str)
                 .collect(),
-            Wanted::Expression => Vec::new(),
+            LabelRule::Expression => Vec::new(),
         };
         match (has, &values[..]) {
             (None, []) => write!(f, "has no label {key}"),

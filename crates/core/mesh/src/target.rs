@@ -23,7 +23,7 @@ pub struct Target {
 
 /// The proxies behind a target, best choice first. There is at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ProxyChoice {
     /// The one to take.
     pub proxy: ProxyRef,
     /// The others that would do.
@@ -39,9 +39,10 @@ impl Target {
     /// When nothing is left for a name.
     pub fn parse(text: &str, namespace: Option<&str>) -> Result<Self, String> {
         let whole = text;
-        let (source, text) = text.split_once(':').map_or((None, text), |(source, rest)| {
-            (Some(source.to_owned()), rest)
-        });
+        let (source, text) = match text.split_once(':') {
+            Some((source, rest)) => (Some(source.to_owned()), rest),
+            None => (None, text),
+        };
         let (kind, rest, mut own) = match text.rsplit_once('/') {
             None => (Kind::Pod, text, None),
             Some((word, rest)) => match kind::parse(word) {
@@ -83,71 +84,76 @@ impl Target {
 
     /// The pods it means, best first, for who has not asked their proxies yet.
     pub fn candidates(&self, snapshot: &Snapshot) -> Vec<ProxyRef> {
-        let wanted = |source: &str| self.source.as_ref().is_none_or(|own| own == source);
         if self.kind != Kind::Pod {
-            return self
-                .pods(snapshot)
-                .into_iter()
-                .filter(|pod| wanted(&pod.source))
-                .collect();
+            let mut pods = self.pods(snapshot);
+            pods.retain(|pod| self.is_in_source(&pod.source));
+            return pods;
         }
-        let (namespace, pod) = (
-            self.namespace.clone().unwrap_or_default(),
-            self.name.clone(),
-        );
-        let sources = snapshot
-            .sources()
-            .map(|(name, _)| name)
-            .filter(|name| wanted(name));
-        sources
-            .map(|source| ProxyRef {
-                source: source.to_owned(),
-                namespace: namespace.clone(),
-                pod: pod.clone(),
-            })
-            .collect()
+        let mut candidates = Vec::new();
+        for (source, _) in snapshot.sources() {
+            if self.is_in_source(source) {
+                candidates.push(ProxyRef {
+                    source: source.to_owned(),
+                    namespace: self.namespace.clone().unwrap_or_default(),
+                    pod: self.name.clone(),
+                });
+            }
+        }
+        candidates
+    }
+
+    fn is_in_source(&self, source: &str) -> bool {
+        match &self.source {
+            Some(own) => own == source,
+            None => true,
+        }
+    }
+
+    fn is_in_namespace(&self, namespace: &str) -> bool {
+        match &self.namespace {
+            Some(own) => own == namespace,
+            None => true,
+        }
     }
 
     /// Finds the target's proxies among those that have a document of that shape.
     ///
     /// # Errors
     /// When there is none, with what to try instead.
-    pub fn resolve(&self, snapshot: &Snapshot, shape: Shape) -> Result<Found, String> {
-        let wanted = |proxy: &ProxyRef| {
-            self.source
-                .as_ref()
-                .is_none_or(|source| *source == proxy.source)
-        };
-        let proxies: BTreeSet<ProxyRef> = snapshot
-            .proxies_with(shape)
-            .map(|(p, _)| p)
-            .filter(wanted)
-            .collect();
-        if self.kind == Kind::Pod {
-            let named = |p: &&ProxyRef| {
-                p.pod == self.name && self.namespace.as_ref().is_none_or(|ns| *ns == p.namespace)
-            };
-            let mut found = proxies.iter().filter(named).cloned().collect::<Vec<_>>();
-            return match found.len() {
-                0 => Err(self.not_found(&proxies, shape)),
-                1 => Ok(Found {
-                    proxy: found.remove(0),
-                    others: Vec::new(),
-                }),
-                _ => Err(ambiguous(&self.name, &found)),
-            };
+    pub fn resolve(&self, snapshot: &Snapshot, shape: Shape) -> Result<ProxyChoice, String> {
+        let mut proxies = BTreeSet::new();
+        for (proxy, _) in snapshot.proxies_with(shape) {
+            if self.is_in_source(&proxy.source) {
+                proxies.insert(proxy);
+            }
         }
-        let mut found = self
-            .pods(snapshot)
-            .into_iter()
-            .filter(|pod| proxies.contains(pod));
-        let proxy = found
-            .next()
-            .ok_or_else(|| self.not_found(&proxies, shape))?;
-        Ok(Found {
-            proxy,
-            others: found.collect(),
+        let mut choices = if self.kind == Kind::Pod {
+            self.named_among(&proxies)
+        } else {
+            self.pods(snapshot)
+        };
+        choices.retain(|pod| proxies.contains(pod));
+        if choices.is_empty() {
+            return Err(self.not_found(&proxies, shape));
+        }
+        // Any pod of a workload will do; of pods with one name only one is meant.
+        if self.kind == Kind::Pod && choices.len() > 1 {
+            return Err(ambiguous(&self.name, &choices));
+        }
+        Ok(ProxyChoice {
+            proxy: choices.remove(0),
+            others: choices,
         })
+    }
+
+    fn named_among(&self, proxies: &BTreeSet<ProxyRef>) -> Vec<ProxyRef> {
+        let mut named = Vec::new();
+        for proxy in proxies {
+            if proxy.pod == self.name && self.is_in_namespace(&proxy.namespace) {
+                named.push(proxy.clone());
+            }
+        }
+        named
     }
 
     /// The pods of a workload, best first: by the objects, or where there are none by what each
@@ -194,21 +200,18 @@ impl Target {
     fn names(&self, object: ObjectView<'_>) -> bool {
         object.is(self.kind)
             && object.name() == self.name
-            && self
-                .namespace
-                .as_ref()
-                .is_none_or(|ns| ns == object.namespace())
+            && self.is_in_namespace(object.namespace())
     }
 
     /// Without objects: istiod puts the owner into each proxy's node metadata.
     fn pods_by_own_word(&self, snapshot: &Snapshot) -> Vec<ProxyRef> {
         let mut pods = Vec::new();
         for (proxy, id) in snapshot.proxies_with(Shape::ConfigDump) {
-            let in_scope = self
-                .namespace
-                .as_ref()
-                .is_none_or(|ns| *ns == proxy.namespace);
-            let Some(doc) = in_scope.then(|| snapshot.open(id).ok()).flatten() else {
+            // A dump is large: those of other namespaces are not opened.
+            if !self.is_in_namespace(&proxy.namespace) {
+                continue;
+            }
+            let Ok(doc) = snapshot.open(id) else {
                 continue;
             };
             if owner(&doc.text).is_some_and(|owner| kind::owns(self.kind, &owner, &self.name)) {
@@ -220,12 +223,12 @@ impl Target {
 
     fn not_found(&self, proxies: &BTreeSet<ProxyRef>, shape: Shape) -> String {
         let what = format!("no proxy for {self}");
-        let similar: Vec<_> = proxies
-            .iter()
-            .filter(|p| p.pod.contains(&self.name))
-            .take(3)
-            .map(ToString::to_string)
-            .collect();
+        let mut similar = Vec::new();
+        for proxy in proxies {
+            if proxy.pod.contains(&self.name) && similar.len() < 3 {
+                similar.push(proxy.to_string());
+            }
+        }
         if !similar.is_empty() {
             return format!("{what}; did you mean {}?", similar.join(" or "));
         }
@@ -241,9 +244,10 @@ impl Target {
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}`{}`", kind::prefix(self.kind), self.name)?;
-        self.namespace
-            .as_ref()
-            .map_or(Ok(()), |namespace| write!(f, " in namespace `{namespace}`"))
+        match &self.namespace {
+            Some(namespace) => write!(f, " in namespace `{namespace}`"),
+            None => Ok(()),
+        }
     }
 }
 

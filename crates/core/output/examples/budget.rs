@@ -56,7 +56,7 @@ fn index_all(doc: &str) -> Result<usize, json::TextFault> {
 fn list_clusters(doc: &str) -> Result<usize, json::TextFault> {
     let dump = Dump::index(doc, &[Section::Clusters])?;
     Ok(cluster::table(
-        &cluster::select(&dump, &cluster::Filter::default(), false),
+        &cluster::select(&dump, &cluster::ClusterFilter::default(), false),
         false,
         false,
     )
@@ -67,7 +67,7 @@ fn list_clusters(doc: &str) -> Result<usize, json::TextFault> {
 #[inline(never)]
 fn list_listeners(doc: &str) -> Result<usize, json::TextFault> {
     let dump = Dump::index(doc, &[Section::Listeners])?;
-    let found = listener::select(&dump, &listener::Filter::default(), false);
+    let found = listener::select(&dump, &listener::ListenerFilter::default(), false);
     Ok(listener::table(found, true, false, false).to_string().len())
 }
 
@@ -84,7 +84,7 @@ fn list_routes(doc: &str) -> Result<usize, json::TextFault> {
 #[inline(never)]
 fn list_eds(doc: &str) -> Result<usize, json::TextFault> {
     let dump = Dump::index(doc, &[Section::Endpoints])?;
-    let filter = eds::Filter::default();
+    let filter = eds::EndpointFilter::default();
     Ok(
         eds::table(&eds::select(&dump, &filter), &filter, false, false)
             .to_string()
@@ -97,7 +97,7 @@ fn list_endpoints(doc: &str) -> Result<usize, json::TextFault> {
     let clusters = ClusterStatuses::read(doc)?;
     Ok(endpoint::table(
         &clusters,
-        &endpoint::select(&clusters, &eds::Filter::default()),
+        &endpoint::select(&clusters, &eds::EndpointFilter::default()),
         false,
     )
     .to_string()

@@ -13,7 +13,7 @@ pub use markdown::to_markdown;
 pub use sarif::to_sarif;
 
 use meshladder_judge::finding::Finding;
-use meshladder_judge::report::Told;
+use meshladder_judge::report::ReportEntry;
 use meshladder_judge::rules;
 
 /// Other tools' codes for it: `IST0128 KIA0203`.
@@ -22,7 +22,7 @@ fn aka(finding: &Finding) -> String {
 }
 
 /// `db.yaml:7`; the file alone, or nothing, when there is no line.
-fn place(told: &Told) -> String {
+fn place(told: &ReportEntry) -> String {
     let Some(shown) = told.shown.first() else {
         return String::new();
     };

@@ -6,10 +6,12 @@ pub use json::to_json;
 
 use std::fmt::Write;
 
-use meshladder_judge::authz::{Basis, Check, Decision, Rule, Seen, Verdict};
+use meshladder_judge::authz::{
+    AuthzCheck, AuthzDecision, AuthzVerdict, Basis, CallerAnswer, DecidingRule,
+};
 
 /// The answer to read; `question` is the request in a line.
-pub fn to_text(check: &Check, call: &str) -> String {
+pub fn to_text(check: &AuthzCheck, call: &str) -> String {
     let decision = &check.decision;
     let mut out = format!(
         "{}: {}\n\n",
@@ -35,20 +37,21 @@ pub fn to_text(check: &Check, call: &str) -> String {
             sentence(objects)
         );
         // The lines may stand above already, as those of a rule that nearly matched.
-        let is_new = |by: &&Rule| !decision.near.iter().any(|(rule, _)| rule.frame == by.frame);
+        let is_new =
+            |by: &&DecidingRule| !decision.near.iter().any(|(rule, _)| rule.frame == by.frame);
         write_frame(&mut out, objects.by.as_ref().filter(is_new));
     }
     out
 }
 
-fn sentence(decision: &Decision) -> String {
+fn sentence(decision: &AuthzDecision) -> String {
     match decision.verdict {
-        Verdict::Undecided => format!("it depends on {}", decision.because),
-        Verdict::Allow | Verdict::Deny => decision.because.clone(),
+        AuthzVerdict::Undecided => format!("it depends on {}", decision.because),
+        AuthzVerdict::Allow | AuthzVerdict::Deny => decision.because.clone(),
     }
 }
 
-fn write_reasons(out: &mut String, decision: &Decision) {
+fn write_reasons(out: &mut String, decision: &AuthzDecision) {
     if decision.by.is_some() {
         out.push('\n');
         write_frame(out, decision.by.as_ref());
@@ -79,7 +82,7 @@ fn write_reasons(out: &mut String, decision: &Decision) {
     }
 }
 
-fn write_frame(out: &mut String, rule: Option<&Rule>) {
+fn write_frame(out: &mut String, rule: Option<&DecidingRule>) {
     let Some(frame) = rule.and_then(|rule| rule.frame.as_ref()) else {
         return;
     };
@@ -94,9 +97,9 @@ fn write_frame(out: &mut String, rule: Option<&Rule>) {
     }
 }
 
-fn seen_words(seen: &Seen) -> String {
+fn seen_words(seen: &CallerAnswer) -> String {
     match seen {
-        Seen::Answer {
+        CallerAnswer::Answer {
             code,
             body,
             details,
@@ -109,17 +112,17 @@ fn seen_words(seen: &Seen) -> String {
             };
             format!("{code}{body}; the log of the server's proxy will say {details}")
         }
-        Seen::Closed { details } if details.is_empty() => "a closed connection".to_owned(),
-        Seen::Closed { details } => {
+        CallerAnswer::Closed { details } if details.is_empty() => "a closed connection".to_owned(),
+        CallerAnswer::Closed { details } => {
             format!("a closed connection; the log of the server's proxy will say {details}")
         }
     }
 }
 
-fn word(verdict: Verdict) -> &'static str {
+fn word(verdict: AuthzVerdict) -> &'static str {
     match verdict {
-        Verdict::Allow => "allow",
-        Verdict::Deny => "deny",
-        Verdict::Undecided => "undecided",
+        AuthzVerdict::Allow => "allow",
+        AuthzVerdict::Deny => "deny",
+        AuthzVerdict::Undecided => "undecided",
     }
 }

@@ -17,7 +17,7 @@ pub fn to_json(snapshot: &Snapshot, kinds: &BTreeMap<String, usize>) -> String {
     }
     let mut coverage = Vec::new();
     for (source, need, state) in snapshot.coverages() {
-        coverage.push(GapJson {
+        coverage.push(BundleGapJson {
             source,
             need: need.to_string(),
             state: state.word(),
@@ -38,7 +38,7 @@ struct BundleJson<'a> {
     taken_at: Option<String>,
     documents: Vec<DocumentJson<'a>>,
     objects: &'a BTreeMap<String, usize>,
-    coverage: Vec<GapJson<'a>>,
+    coverage: Vec<BundleGapJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -48,7 +48,7 @@ struct DocumentJson<'a> {
 }
 
 #[derive(Serialize)]
-struct GapJson<'a> {
+struct BundleGapJson<'a> {
     source: &'a str,
     need: String,
     state: &'static str,

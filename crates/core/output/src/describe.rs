@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::json::{API_VERSION, ObjectJson, to_pretty};
-use crate::report::Paint;
+use crate::paint::Paint;
 use meshladder_judge::describe::{Description, Fact};
 use meshladder_mesh::ObjectRef;
 use serde::Serialize;

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use meshladder_judge::describe::few;
-use meshladder_judge::diff::{Change, Diff, Edit, What};
+use meshladder_judge::diff::{ChangeKind, Diff, DiffChange, DiffEdit};
 use meshladder_mesh::ObjectRef;
 
 mod json;
 
 pub use json::to_json;
 
-use super::report::{Paint, html_page};
+use crate::html;
+use crate::paint::Paint;
 
 /// How many parts of a change are shown without `-v`, and how long a value may be.
 const PARTS: usize = 6;
@@ -23,10 +24,10 @@ const FATES: usize = 10;
 /// What is shown of a difference, whatever draws it.
 struct Outline {
     headline: String,
-    blocks: Vec<Block>,
+    blocks: Vec<DiffBlock>,
 }
 
-struct Block {
+struct DiffBlock {
     title: String,
     lines: Vec<String>,
 }
@@ -67,20 +68,20 @@ pub fn to_html(diff: &Diff, show_noise: bool) -> String {
         let lines: Vec<String> = block
             .lines
             .iter()
-            .map(|line| format!("<li>{}</li>", super::escape_html(line)))
+            .map(|line| format!("<li>{}</li>", html::escape(line)))
             .collect();
-        let title = super::escape_html(&block.title);
+        let title = html::escape(&block.title);
         writeln!(body, "<h2>{title}</h2>\n<ul>{}</ul>", lines.join("\n"))
             .expect("a String takes everything");
     }
-    html_page(&outline.headline, &body)
+    html::page(&outline.headline, &body)
 }
 
 impl Outline {
     fn of(diff: &Diff, verbose: bool, show_noise: bool) -> Self {
-        let (objects, shown): (Vec<&Change>, Vec<&Change>) =
+        let (objects, shown): (Vec<&DiffChange>, Vec<&DiffChange>) =
             diff.changes.iter().partition(|change| change.is_object());
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut blocks: Vec<DiffBlock> = Vec::new();
         let mut explained = BTreeSet::new();
         for object in &objects {
             let mut block = block(object, &diff.b, verbose);
@@ -88,7 +89,7 @@ impl Outline {
                 .iter()
                 .enumerate()
                 .filter(|(_, change)| is_made_by(change, &object.objects));
-            let made: Vec<&Change> = made
+            let made: Vec<&DiffChange> = made
                 .filter(|(at, _)| explained.insert(*at))
                 .map(|(_, change)| *change)
                 .collect();
@@ -112,13 +113,13 @@ impl Outline {
             .filter(|(at, _)| !explained.contains(at));
         blocks.extend(rest.map(|(_, change)| block(change, &diff.b, verbose)));
         if !diff.fates.is_empty() {
-            blocks.push(Block {
+            blocks.push(DiffBlock {
                 title: "Requests that end otherwise".to_owned(),
                 lines: fates(diff, verbose),
             });
         }
         if !diff.unknown.is_empty() {
-            blocks.push(Block {
+            blocks.push(DiffBlock {
                 title: "Not compared".to_owned(),
                 lines: diff.unknown.clone(),
             });
@@ -182,16 +183,16 @@ fn headline(diff: &Diff, objects: usize, shown: usize) -> String {
     format!("A {a} and B {b} differ in {parts}{left_out}")
 }
 
-fn is_made_by(change: &Change, objects: &[ObjectRef]) -> bool {
+fn is_made_by(change: &DiffChange, objects: &[ObjectRef]) -> bool {
     change.objects.iter().any(|object| objects.contains(object))
 }
 
 /// Between two proxies the headline says whose they are: `b` is what the second is called there.
-fn block(change: &Change, b: &str, verbose: bool) -> Block {
+fn block(change: &DiffChange, b: &str, verbose: bool) -> DiffBlock {
     let mut lines: Vec<String> = change.means.iter().cloned().collect();
     let most = if verbose { change.edits.len() } else { PARTS };
-    if change.what == What::Changed
-        || change.what == What::Moved
+    if change.what == ChangeKind::Changed
+        || change.what == ChangeKind::Moved
         || verbose
         || change.means.is_none()
     {
@@ -209,13 +210,13 @@ fn block(change: &Change, b: &str, verbose: bool) -> Block {
         let objects: Vec<String> = change.objects.iter().map(ToString::to_string).collect();
         lines.push(format!("made by {}", objects.join(", ")));
     }
-    Block {
+    DiffBlock {
         title: format!("{} {} {}", change.kind, change.name, change.what.word()),
         lines,
     }
 }
 
-fn in_a_line(change: &Change) -> String {
+fn in_a_line(change: &DiffChange) -> String {
     let means = change
         .means
         .as_deref()
@@ -235,18 +236,18 @@ fn in_a_line(change: &Change) -> String {
     )
 }
 
-fn on(change: &Change) -> Option<String> {
+fn on(change: &DiffChange) -> Option<String> {
     (!change.on.is_empty()).then(|| few(&change.on))
 }
 
-fn edit(edit: &Edit) -> String {
+fn edit(edit: &DiffEdit) -> String {
     let value = |side: &Option<String>| {
         side.as_deref()
             .map_or_else(|| "–".to_owned(), |text| cut(text, WIDTH))
     };
     match edit.what {
-        What::Added if edit.path.is_empty() => value(&edit.new),
-        What::Removed if edit.path.is_empty() => value(&edit.old),
+        ChangeKind::Added if edit.path.is_empty() => value(&edit.new),
+        ChangeKind::Removed if edit.path.is_empty() => value(&edit.old),
         _ => format!("{}: {} → {}", edit.path, value(&edit.old), value(&edit.new)),
     }
 }
@@ -258,7 +259,7 @@ fn cut(text: &str, width: usize) -> String {
     }
 }
 
-fn noise(diff: &Diff, show: bool) -> Option<Block> {
+fn noise(diff: &Diff, show: bool) -> Option<DiffBlock> {
     if diff.noise.total() == 0 || !show {
         return None;
     }
@@ -276,7 +277,7 @@ fn noise(diff: &Diff, show: bool) -> Option<Block> {
             cut(new, WIDTH)
         )
     }));
-    Some(Block {
+    Some(DiffBlock {
         title: "Expected differences".to_owned(),
         lines,
     })

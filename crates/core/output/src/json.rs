@@ -19,7 +19,7 @@ pub use meshladder_text::json::{to_line, to_pretty};
 pub(crate) use shape::{API_VERSION, ObjectJson, Pairs, SubjectJson};
 
 use fields::Context;
-use scan::{Scan, Token};
+use scan::{JsonScan, JsonToken};
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,16 +60,16 @@ const MAX_DEPTH: usize = 256;
 /// # Errors
 /// When `out` refuses.
 pub fn write(out: &mut impl Write, raw: Raw<'_>, style: Style) -> fmt::Result {
-    let mut printer = Printer {
+    let mut printer = JsonPrinter {
         out,
         style,
         open: Vec::new(),
         name: None,
     };
-    let mut tokens = Scan::new(raw.text());
+    let mut tokens = JsonScan::new(raw.text());
     while let Some(token) = tokens.next() {
         let done = match token {
-            Token::Open(_) if printer.open.len() == MAX_DEPTH => printer.deep(&mut tokens)?,
+            JsonToken::Open(_) if printer.open.len() == MAX_DEPTH => printer.deep(&mut tokens)?,
             token => printer.token(token)?,
         };
         if done {
@@ -149,17 +149,17 @@ fn line(out: &mut impl Write, style: Style, level: usize) -> fmt::Result {
     spaces(out, style.indent * level)
 }
 
-struct Printer<'a, 'w, W> {
+struct JsonPrinter<'a, 'w, W> {
     out: &'w mut W,
     style: Style,
-    open: Vec<Frame<'a>>,
+    open: Vec<OpenValue<'a>>,
     /// The name that waits for its value, without quotes.
     name: Option<&'a str>,
 }
 
 /// An object or array that is open.
 #[derive(Clone, Copy)]
-struct Frame<'a> {
+struct OpenValue<'a> {
     bracket: u8,
     empty: bool,
     context: Context,
@@ -169,18 +169,18 @@ struct Frame<'a> {
     any: &'a str,
 }
 
-impl<'a, W: Write> Printer<'a, '_, W> {
+impl<'a, W: Write> JsonPrinter<'a, '_, W> {
     /// Writes what the token adds; true when nothing can follow.
-    fn token(&mut self, token: Token<'a>) -> Result<bool, fmt::Error> {
+    fn token(&mut self, token: JsonToken<'a>) -> Result<bool, fmt::Error> {
         match token {
-            Token::Open(bracket) => {
+            JsonToken::Open(bracket) => {
                 let frame = self.frame(bracket);
                 self.start_value()?;
                 self.out.write_char(char::from(bracket))?;
                 self.open.push(frame);
                 return Ok(false);
             }
-            Token::Close(bracket) => {
+            JsonToken::Close(bracket) => {
                 // In ASCII a closing bracket stands two behind the one that opens.
                 if self.name.is_some()
                     || self
@@ -192,12 +192,12 @@ impl<'a, W: Write> Printer<'a, '_, W> {
                 }
                 self.close()?;
             }
-            Token::String(text) if self.wants_name() => {
+            JsonToken::String(text) if self.wants_name() => {
                 self.name = Some(&text[1..text.len() - 1]);
                 return Ok(false);
             }
-            Token::Scalar(_) if self.wants_name() => return Ok(true),
-            Token::String(text) | Token::Scalar(text) => self.scalar(text)?,
+            JsonToken::Scalar(_) if self.wants_name() => return Ok(true),
+            JsonToken::String(text) | JsonToken::Scalar(text) => self.scalar(text)?,
         }
         Ok(self.open.is_empty())
     }
@@ -244,13 +244,13 @@ impl<'a, W: Write> Printer<'a, '_, W> {
     }
 
     /// What opens here.
-    fn frame(&self, bracket: u8) -> Frame<'a> {
+    fn frame(&self, bracket: u8) -> OpenValue<'a> {
         let context = if self.style.camel {
             Context::Message
         } else {
             Context::Struct
         };
-        let root = Frame {
+        let root = OpenValue {
             bracket,
             empty: true,
             context,
@@ -260,7 +260,7 @@ impl<'a, W: Write> Printer<'a, '_, W> {
         let Some(around) = self.open.last() else {
             return root;
         };
-        let inside = Frame {
+        let inside = OpenValue {
             bracket,
             empty: true,
             ..*around
@@ -269,14 +269,14 @@ impl<'a, W: Write> Printer<'a, '_, W> {
             (Context::Struct, _) => inside,
             (Context::Message, Some(name)) => {
                 let context = fields::context(&camel(name), around.field, around.any);
-                Frame {
+                OpenValue {
                     context,
                     field: name,
                     ..inside
                 }
             }
             // The value of a map's key, or the element of an array: a list is no map.
-            _ => Frame {
+            _ => OpenValue {
                 context: Context::Message,
                 ..inside
             },
@@ -294,7 +294,7 @@ impl<'a, W: Write> Printer<'a, '_, W> {
     }
 
     /// Writes a value at the depth limit as it stands; true when it has no end.
-    fn deep(&mut self, tokens: &mut Scan<'a>) -> Result<bool, fmt::Error> {
+    fn deep(&mut self, tokens: &mut JsonScan<'a>) -> Result<bool, fmt::Error> {
         let Some(text) = tokens.nested() else {
             return Ok(true);
         };

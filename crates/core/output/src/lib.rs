@@ -8,11 +8,13 @@ pub mod bundle;
 pub mod describe;
 pub mod diff;
 pub mod edit;
+mod html;
 pub mod json;
 pub mod logs;
 pub mod markdown;
 pub mod messages;
 pub mod monitor;
+pub mod paint;
 pub mod prometheus;
 mod question;
 pub mod report;
@@ -40,14 +42,6 @@ pub fn tree(raw: Raw<'_>, style: json::Style) -> Result<Node, TextFault> {
     let mut text = String::new();
     json::write(&mut text, raw, style).expect("a String takes everything");
     Node::from_json(Raw::of(&text)?)
-}
-
-/// Text inside HTML.
-fn escape_html(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
 
 /// Writes spaces many at a time; padding by the formatter goes one by one.

@@ -10,15 +10,15 @@ pub use line::{line_json, line_text};
 pub use markdown::to_markdown;
 pub use text::{causes, headline};
 
-use meshladder_judge::logs::{Group, Summary};
+use meshladder_judge::logs::{LineGroup, LogSummary};
 use meshladder_judge::report::Report;
 use meshladder_text::time::Time;
 
 /// All that is drawn.
 #[derive(Debug)]
-pub struct Told<'t> {
+pub struct LogReport<'t> {
     /// What the lines come to.
-    pub summary: &'t Summary,
+    pub summary: &'t LogSummary,
     /// The logs, by the numbers that examples have.
     pub sources: &'t [String],
     /// Of each cause the command that asks `why`.
@@ -52,7 +52,7 @@ pub fn shown(text: &str) -> String {
 }
 
 /// `503 UC upstream_reset…, outbound|8080||cart`
-fn title(group: &Group) -> String {
+fn title(group: &LineGroup) -> String {
     let details = if group.details.is_empty() {
         String::new()
     } else {
@@ -67,7 +67,7 @@ fn title(group: &Group) -> String {
 }
 
 /// ` at the server`, when that is known.
-fn place(group: &Group) -> String {
+fn place(group: &LineGroup) -> String {
     match group.judgement.side.id() {
         "unknown" => String::new(),
         side => format!(" at the {side}"),

@@ -1,10 +1,9 @@
-//! Our own Markdown as HTML: headings, paragraphs, lists, tables, code, links. Not more, since
-//! nobody else's is read.
+//! Markdown: the one place that escapes it, and our own as HTML (headings, paragraphs, lists,
+//! tables, code, links; not more, since nobody else's is read).
 
 use std::fmt::Write;
 
-use super::escape_html;
-use super::report::html_page;
+use crate::html;
 
 /// A page as one self-contained HTML file; its first heading is the title.
 pub fn to_html(markdown: &str) -> String {
@@ -16,7 +15,39 @@ pub fn to_html(markdown: &str) -> String {
         .split_once('\n')
         .filter(|(first, _)| first.starts_with("# "))
         .map_or(markdown, |(_, rest)| rest);
-    html_page(title, &body(rest))
+    html::page(title, &body(rest))
+}
+
+/// A block whose fence is longer than any in the text.
+pub(crate) fn code_block(
+    out: &mut String,
+    language: &str,
+    indent: &str,
+    text: &str,
+) -> std::fmt::Result {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    writeln!(out, "\n{indent}{fence}{language}")?;
+    text.lines()
+        .try_for_each(|line| writeln!(out, "{indent}{line}"))?;
+    writeln!(out, "{indent}{fence}")
+}
+
+/// Text that neither ends a cell nor becomes markup.
+pub(crate) fn cell(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace('*', "\\*")
+        .replace('<', "&lt;")
+        .replace(['\n', '\r'], " ")
+}
+
+/// Text in a code span, also inside a cell.
+pub(crate) fn code(text: &str) -> String {
+    format!("`{}`", text.replace('|', "\\|").replace('`', "'"))
 }
 
 /// The anchor of a heading, as code hosts make it.
@@ -37,7 +68,7 @@ pub fn anchor(heading: &str) -> String {
 
 /// What the lines so far are part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Block {
+enum MarkdownBlock {
     None,
     Paragraph,
     List(&'static str),
@@ -47,31 +78,35 @@ enum Block {
 
 fn body(markdown: &str) -> String {
     let mut out = String::new();
-    let mut block = Block::None;
+    let mut block = MarkdownBlock::None;
     for line in markdown.lines() {
-        block = step(&mut out, block, line).unwrap_or(Block::None);
+        block = step(&mut out, block, line).unwrap_or(MarkdownBlock::None);
     }
     // A String takes all text.
-    let _ = open(&mut out, block, Block::None);
+    let _ = open(&mut out, block, MarkdownBlock::None);
     out
 }
 
-fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Error> {
+fn step(
+    out: &mut String,
+    block: MarkdownBlock,
+    line: &str,
+) -> Result<MarkdownBlock, std::fmt::Error> {
     if line.starts_with("```") {
-        let next = if block == Block::Code {
-            Block::None
+        let next = if block == MarkdownBlock::Code {
+            MarkdownBlock::None
         } else {
-            Block::Code
+            MarkdownBlock::Code
         };
         return open(out, block, next);
     }
-    if block == Block::Code {
-        writeln!(out, "{}", escape_html(line))?;
+    if block == MarkdownBlock::Code {
+        writeln!(out, "{}", html::escape(line))?;
         return Ok(block);
     }
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     if (1..=6).contains(&level) && line[level..].starts_with(' ') {
-        let block = open(out, block, Block::None)?;
+        let block = open(out, block, MarkdownBlock::None)?;
         let text = line[level..].trim();
         writeln!(
             out,
@@ -89,7 +124,7 @@ fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::E
         .map(|item| ("ul", item))
         .or(numbered.map(|(_, item)| ("ol", item)))
     {
-        let block = open(out, block, Block::List(item.0))?;
+        let block = open(out, block, MarkdownBlock::List(item.0))?;
         writeln!(out, "<li>{}</li>", inline(item.1))?;
         return Ok(block);
     }
@@ -97,14 +132,18 @@ fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::E
         return row(out, block, line);
     }
     if line.trim().is_empty() {
-        return open(out, block, Block::None);
+        return open(out, block, MarkdownBlock::None);
     }
-    let block = open(out, block, Block::Paragraph)?;
+    let block = open(out, block, MarkdownBlock::Paragraph)?;
     writeln!(out, "{}", inline(line))?;
     Ok(block)
 }
 
-fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Error> {
+fn row(
+    out: &mut String,
+    block: MarkdownBlock,
+    line: &str,
+) -> Result<MarkdownBlock, std::fmt::Error> {
     if line
         .bytes()
         .all(|byte| matches!(byte, b'|' | b'-' | b':' | b' '))
@@ -112,8 +151,12 @@ fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Er
     {
         return Ok(block);
     }
-    let cell = if block == Block::Table { "td" } else { "th" };
-    let block = open(out, block, Block::Table)?;
+    let cell = if block == MarkdownBlock::Table {
+        "td"
+    } else {
+        "th"
+    };
+    let block = open(out, block, MarkdownBlock::Table)?;
     let line = line.replace("\\|", "\u{0}");
     let cells = line
         .trim()
@@ -130,23 +173,27 @@ fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Er
 }
 
 /// Closes what is open and opens the next, unless it is the same.
-fn open(out: &mut String, block: Block, next: Block) -> Result<Block, std::fmt::Error> {
+fn open(
+    out: &mut String,
+    block: MarkdownBlock,
+    next: MarkdownBlock,
+) -> Result<MarkdownBlock, std::fmt::Error> {
     if block == next {
         return Ok(next);
     }
     match block {
-        Block::None => {}
-        Block::Paragraph => writeln!(out, "</p>")?,
-        Block::List(tag) => writeln!(out, "</{tag}>")?,
-        Block::Table => writeln!(out, "</table>")?,
-        Block::Code => writeln!(out, "</code></pre>")?,
+        MarkdownBlock::None => {}
+        MarkdownBlock::Paragraph => writeln!(out, "</p>")?,
+        MarkdownBlock::List(tag) => writeln!(out, "</{tag}>")?,
+        MarkdownBlock::Table => writeln!(out, "</table>")?,
+        MarkdownBlock::Code => writeln!(out, "</code></pre>")?,
     }
     match next {
-        Block::None => {}
-        Block::Paragraph => write!(out, "<p>")?,
-        Block::List(tag) => writeln!(out, "<{tag}>")?,
-        Block::Table => writeln!(out, "<table>")?,
-        Block::Code => write!(out, "<pre><code>")?,
+        MarkdownBlock::None => {}
+        MarkdownBlock::Paragraph => write!(out, "<p>")?,
+        MarkdownBlock::List(tag) => writeln!(out, "<{tag}>")?,
+        MarkdownBlock::Table => writeln!(out, "<table>")?,
+        MarkdownBlock::Code => write!(out, "<pre><code>")?,
     }
     Ok(next)
 }
@@ -156,11 +203,11 @@ fn inline(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {
         if at % 2 == 1 {
-            out.extend(["<code>", &escape_html(part), "</code>"]);
+            out.extend(["<code>", &html::escape(part), "</code>"]);
             continue;
         }
         for (at, part) in part.split("**").enumerate() {
-            let part = links(&escape_html(part));
+            let part = links(&html::escape(part));
             let (open, close) = if at % 2 == 1 {
                 ("<strong>", "</strong>")
             } else {

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use crate::json::to_pretty;
-use crate::report::Paint;
+use crate::paint::{Ink, Paint};
 use crate::yaml;
 use meshladder_judge::finding::Severity;
-use meshladder_judge::report::{Report, Told};
+use meshladder_judge::report::{Report, ReportEntry};
 use meshladder_judge::rules;
 use serde::Serialize;
 
@@ -20,9 +20,9 @@ pub fn to_log(report: &Report, paint: Paint) -> String {
         let place = place.unwrap_or_default();
         let level = level(told.finding.severity);
         let level = match told.finding.severity {
-            Severity::Error if paint.colour => format!("\x1b[1;31m{level}\x1b[0m"),
-            Severity::Warning if paint.colour => format!("\x1b[33m{level}\x1b[0m"),
-            _ => level.to_owned(),
+            Severity::Error => paint.set(Ink::Error, level),
+            Severity::Warning => paint.set(Ink::Warning, level),
+            Severity::Info => level.to_owned(),
         };
         // A String takes all text.
         let _ = writeln!(
@@ -62,7 +62,7 @@ fn messages(report: &Report) -> Vec<MessageJson<'_>> {
     report.findings.iter().map(message).collect()
 }
 
-fn message(told: &Told) -> MessageJson<'_> {
+fn message(told: &ReportEntry) -> MessageJson<'_> {
     let code = rules::shown_code(&told.finding);
     // Only codes of its own have a page there.
     let documentation_url = if code.starts_with("IST") {
@@ -90,7 +90,7 @@ fn level(severity: Severity) -> &'static str {
 }
 
 /// `file:line`
-fn reference(told: &Told) -> String {
+fn reference(told: &ReportEntry) -> String {
     let Some(shown) = told.shown.first() else {
         return String::new();
     };

@@ -2,11 +2,11 @@
 
 use crate::json::{API_VERSION, Pairs, to_line};
 use crate::tables::flag_rates::trend;
-use meshladder_judge::canary::{Judgement, Share};
+use meshladder_judge::canary::{CanaryJudgement, VersionShare};
 use meshladder_judge::prometheus::answer::Sample;
 use meshladder_judge::prometheus::class;
 use meshladder_judge::prometheus::query::FlagQuery;
-use meshladder_judge::prometheus::rates::Row;
+use meshladder_judge::prometheus::rates::FlagRate;
 use serde::Serialize;
 
 /// Rates of response flags.
@@ -17,7 +17,7 @@ pub struct FlagRates<'a> {
     /// What was asked.
     pub query: &'a FlagQuery,
     /// The answer.
-    pub rows: &'a [Row],
+    pub rows: &'a [FlagRate],
     /// The labels by which rows are split, beside flags and reporter.
     pub labels: &'a [&'static str],
     /// Why there is nothing, or nothing of use.
@@ -78,7 +78,7 @@ struct RateJson<'a> {
 }
 
 impl<'a> RateJson<'a> {
-    fn new(row: &'a Row, labels: &[&'a str]) -> Self {
+    fn new(row: &'a FlagRate, labels: &[&'a str]) -> Self {
         let mut by = Vec::new();
         for (label, value) in labels.iter().zip(&row.by) {
             by.push((*label, value.as_str()));
@@ -167,7 +167,7 @@ pub struct CanaryShares<'a> {
     /// Requests that reached no version.
     pub nowhere: f64,
     /// The comparison.
-    pub judgement: &'a Judgement,
+    pub judgement: &'a CanaryJudgement,
     /// The command that asks why a version gets nothing.
     pub why: Option<String>,
 }
@@ -221,8 +221,8 @@ struct ShareJson<'a> {
     fits: bool,
 }
 
-impl<'a> From<&'a Share> for ShareJson<'a> {
-    fn from(share: &'a Share) -> Self {
+impl<'a> From<&'a VersionShare> for ShareJson<'a> {
+    fn from(share: &'a VersionShare) -> Self {
         Self {
             name: &share.name,
             configured: share.configured,

@@ -6,13 +6,12 @@ mod markdown;
 mod runbook;
 mod text;
 
-pub(crate) use html::html_page;
 pub use html::to_html;
 pub(crate) use json::ReportJson;
 pub use json::to_json;
 pub use markdown::to_markdown;
 pub use runbook::to_runbook;
-pub use text::{Paint, to_text};
+pub use text::to_text;
 
 use meshladder_capture::Kind;
 use meshladder_judge::report::{Report, Verdict};

@@ -6,7 +6,7 @@ mod text;
 
 pub use json::{to_compact_json, to_json};
 pub use line::{to_error_line, to_line};
-pub use text::{Marks, to_text};
+pub use text::to_text;
 
 /// A share of requests without the noise of its last digits.
 fn millionths(weight: f64) -> f64 {

@@ -23,7 +23,7 @@ mod proxy;
 mod wire;
 
 pub use call::{Call, Caller, Principal, Scheme, Url};
-pub use documents::Documents;
+pub use documents::{Documents, OpenedDocuments};
 use hop::{Forward, Next, Sent, Way, branch};
 pub use inbound::{arriving, inbound};
 use proxy::Proxy;

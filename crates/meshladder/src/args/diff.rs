@@ -9,7 +9,7 @@ pub(crate) struct Diff {
     /// compared with each other
     #[arg(value_name = "A")]
     pub(crate) a: String,
-    /// The same, or `istiod`: what istiod would send to A
+    /// Another such, or `istiod`: what istiod would send to A
     #[arg(value_name = "B")]
     pub(crate) b: Option<String>,
     /// `text`, `json`, `markdown` or `html`

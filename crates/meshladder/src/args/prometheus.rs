@@ -13,7 +13,7 @@ pub(crate) struct Flags {
     /// Flags to explain; without any, the table of all
     pub(crate) codes: Vec<String>,
     #[command(flatten)]
-    pub(crate) server: Server,
+    pub(crate) server: PrometheusFlags,
     /// Split rows by this too. Repeatable
     #[arg(long, value_enum, value_name = "WHAT", requires = "prometheus")]
     pub(crate) by: Vec<By>,
@@ -51,7 +51,7 @@ pub(crate) struct Canary {
     #[arg(long, value_name = "VERSION=WEIGHT,…")]
     pub(crate) weights: Option<String>,
     #[command(flatten)]
-    pub(crate) server: Server,
+    pub(crate) server: PrometheusFlags,
     /// The time that requests are counted over
     #[arg(long, default_value = "30m", value_name = "DURATION", value_parser = window)]
     pub(crate) window: String,
@@ -65,7 +65,7 @@ pub(crate) struct Canary {
 
 /// Where Prometheus is, and how to be let in.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Server {
+pub(crate) struct PrometheusFlags {
     /// Ask Prometheus, or what speaks its API (Thanos, Mimir, VictoriaMetrics): a base URL;
     /// `service/NAMESPACE/NAME[:PORT][/PATH]` of the cluster, reached through the API server; or
     /// `auto`, or nothing, to look for such a Service

@@ -250,13 +250,13 @@ pub(crate) struct EndpointFilter {
 }
 
 impl ClusterFilter {
-    pub(crate) fn filter(&self, port: Option<u64>) -> cluster::Filter {
+    pub(crate) fn filter(&self, port: Option<u64>) -> cluster::ClusterFilter {
         let Self {
             fqdn,
             direction,
             subset,
         } = self;
-        cluster::Filter {
+        cluster::ClusterFilter {
             fqdn: fqdn.clone(),
             direction: direction.clone(),
             subset: subset.clone(),
@@ -266,8 +266,8 @@ impl ClusterFilter {
 }
 
 impl ListenerFilter {
-    pub(crate) fn filter(&self, port: Option<u64>) -> listener::Filter {
-        listener::Filter {
+    pub(crate) fn filter(&self, port: Option<u64>) -> listener::ListenerFilter {
+        listener::ListenerFilter {
             address: self.address.clone(),
             port,
             kind: self.kind.clone(),
@@ -276,14 +276,14 @@ impl ListenerFilter {
 }
 
 impl EndpointFilter {
-    pub(crate) fn filter(&self) -> eds::Filter {
+    pub(crate) fn filter(&self) -> eds::EndpointFilter {
         let Self {
             address,
             port,
             cluster,
             status,
         } = self;
-        eds::Filter {
+        eds::EndpointFilter {
             address: address.clone(),
             port: *port,
             cluster: cluster.clone(),

@@ -20,7 +20,7 @@ pub(crate) struct Snapshot {
     /// Which logs: of `proxies` and istiods, of `all` containers of the pods that are read, or
     /// `none`
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
-    pub(crate) logs: WhichLogs,
+    pub(crate) logs: LogChoice,
     /// Only say what would be read and how large it may be
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Snapshot {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WhichLogs {
+pub(crate) enum LogChoice {
     #[default]
     Proxies,
     All,

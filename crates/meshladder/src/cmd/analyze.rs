@@ -10,8 +10,9 @@ use meshladder_judge::finding::Severity;
 use meshladder_judge::ladder::{self, Analysis, Choice};
 use meshladder_judge::report::{Report, by_reason};
 use meshladder_judge::rules::{self, Rule};
-use meshladder_mesh::{Beside, Mesh};
-use meshladder_output::report::{Paint, to_json};
+use meshladder_mesh::{Mesh, MeshOverrides};
+use meshladder_output::paint::Paint;
+use meshladder_output::report::to_json;
 use meshladder_output::{analysis as render, messages};
 
 use super::{ladder::paint, live, source};
@@ -43,7 +44,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     let analysis = analysis(global, args)?;
     let mesh_config = text_of(args.mesh_config_file.as_ref())?;
     let mesh_networks = text_of(args.mesh_networks_file.as_ref())?;
-    let beside = Beside {
+    let beside = MeshOverrides {
         mesh_config: mesh_config.as_deref(),
         mesh_networks: mesh_networks.as_deref(),
         revision: args.revision.as_deref(),
@@ -57,7 +58,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
             judged = judge(global, args, &analysis, &beside)?;
         }
     }
-    let Judged {
+    let AnalyzeRound {
         snapshot,
         mesh,
         report,
@@ -88,7 +89,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
 }
 
 /// What one reading of the sources comes to.
-struct Judged {
+struct AnalyzeRound {
     snapshot: Snapshot,
     mesh: Mesh,
     report: Report,
@@ -99,8 +100,8 @@ fn judge(
     global: &Global,
     args: &Analyze,
     analysis: &Analysis,
-    beside: &Beside<'_>,
-) -> Result<Judged, Failure> {
+    beside: &MeshOverrides<'_>,
+) -> Result<AnalyzeRound, Failure> {
     let snapshot = read(global, args)?;
     let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
     let report = ladder::analyze(&snapshot, &mesh, analysis);
@@ -110,7 +111,7 @@ fn judge(
     } else {
         Edits::default()
     };
-    Ok(Judged {
+    Ok(AnalyzeRound {
         snapshot,
         mesh,
         report,

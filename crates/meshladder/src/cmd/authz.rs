@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use meshladder_capture::envoy::dump::Section;
-use meshladder_judge::authz::{Checker, Verdict};
+use meshladder_judge::authz::{AuthzVerdict, Checker};
 use meshladder_mesh::Mesh;
 use meshladder_output::authz::{to_json, to_text};
 use meshladder_output::tables;
@@ -70,8 +70,8 @@ fn decide(global: &Global, args: &AuthzCheck) -> Outcome {
     }
     out.flush()?;
     Ok(match check.decision.verdict {
-        Verdict::Allow => ALLOWED,
-        Verdict::Deny => DENIED,
-        Verdict::Undecided => UNDECIDED,
+        AuthzVerdict::Allow => ALLOWED,
+        AuthzVerdict::Deny => DENIED,
+        AuthzVerdict::Undecided => UNDECIDED,
     })
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use meshladder_capture::snapshot::{Coverage, Snapshot};
 use meshladder_collect::live::{Purpose, Session};
 use meshladder_collect::prometheus::Client;
-use meshladder_judge::canary::{self, Judgement, Label, Split, Verdict};
+use meshladder_judge::canary::{self, CanaryJudgement, CanaryVerdict, Label, Split};
 use meshladder_judge::prometheus::query::Calls;
 use meshladder_mesh::Mesh;
 use meshladder_output::prometheus::CanaryShares;
@@ -54,7 +54,7 @@ fn one(global: &Global, args: &Canary) -> Outcome {
         // Before a cluster is read for nothing.
         client(global, &args.server, None)?;
     }
-    let Known {
+    let CanarySetup {
         namespace,
         split,
         port,
@@ -95,14 +95,14 @@ fn one(global: &Global, args: &Canary) -> Outcome {
         lead_on(global, &why, &judgement)?;
     }
     Ok(match judgement.verdict {
-        Verdict::Matches => 0,
-        Verdict::Differs => 1,
-        Verdict::TooFew { .. } => UNDECIDED,
+        CanaryVerdict::Matches => 0,
+        CanaryVerdict::Differs => 1,
+        CanaryVerdict::TooFew { .. } => UNDECIDED,
     })
 }
 
 /// What is known before Prometheus is asked.
-struct Known {
+struct CanarySetup {
     namespace: String,
     split: Split,
     /// The service's first port, where the source has it.
@@ -112,7 +112,7 @@ struct Known {
 }
 
 /// The weights: those given, those of the source, or those of the cluster.
-fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
+fn known(global: &Global, args: &Canary) -> Result<CanarySetup, Failure> {
     let given = args
         .weights
         .as_deref()
@@ -151,7 +151,7 @@ fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
             by: String::new(),
             notes: Vec::new(),
         };
-        return Ok(Known {
+        return Ok(CanarySetup {
             namespace,
             split,
             port,
@@ -168,7 +168,7 @@ fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
             .unwrap_or_default();
         Failure::new(USAGE, format!("cannot tell the weights: {why}{unread}")).hint(hint)
     })?;
-    Ok(Known {
+    Ok(CanarySetup {
         namespace,
         split,
         port,
@@ -235,7 +235,7 @@ fn count(client: &Client, calls: &Calls, split: &Split) -> Result<Symptom, Failu
     })
 }
 
-fn headline(args: &Canary, namespace: &str, split: &Split, judgement: &Judgement) -> String {
+fn headline(args: &Canary, namespace: &str, split: &Split, judgement: &CanaryJudgement) -> String {
     let service = format!("{}.{namespace}", args.service);
     let weights = match split.by.as_str() {
         "" => "the weights given".to_owned(),
@@ -243,9 +243,9 @@ fn headline(args: &Canary, namespace: &str, split: &Split, judgement: &Judgement
     };
     let of = format!("{:.0} requests in {}", judgement.requests, args.window);
     match judgement.verdict {
-        Verdict::Matches => format!("traffic to {service} matches {weights}: {of}"),
-        Verdict::Differs => format!("traffic to {service} differs from {weights}: {of}"),
-        Verdict::TooFew { needed } => {
+        CanaryVerdict::Matches => format!("traffic to {service} matches {weights}: {of}"),
+        CanaryVerdict::Differs => format!("traffic to {service} differs from {weights}: {of}"),
+        CanaryVerdict::TooFew { needed } => {
             format!(
                 "too few requests to {service} to tell: {of}, about {needed:.0} are needed for {weights}"
             )
@@ -253,7 +253,7 @@ fn headline(args: &Canary, namespace: &str, split: &Split, judgement: &Judgement
     }
 }
 
-fn tell(split: &Split, seen: &Symptom, judgement: &Judgement) {
+fn tell(split: &Split, seen: &Symptom, judgement: &CanaryJudgement) {
     if judgement.requests <= 0.0 && seen.nowhere <= 0.0 {
         out::warn(
             "Prometheus has no requests to it in that time: absent, which is not a share of 0 %",
@@ -301,7 +301,7 @@ fn next(
 }
 
 /// 0 % to a version has a reason, and `why` finds it.
-fn lead_on(global: &Global, next: &Next, judgement: &Judgement) -> Result<(), Failure> {
+fn lead_on(global: &Global, next: &Next, judgement: &CanaryJudgement) -> Result<(), Failure> {
     let starved: Vec<_> = judgement
         .starved()
         .map(|share| share.name.as_str())

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
-use meshladder_judge::diff::{self, Diff, Odd, Pair, Side};
+use meshladder_judge::diff::{self, Diff, Odd, Pair, ProxySide};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::target::Target;
 use meshladder_output::diff::{to_html, to_json, to_markdown, to_text};
@@ -17,7 +17,7 @@ use crate::out;
 
 mod operand;
 
-use operand::{Opened, Operand};
+use operand::{Operand, SideDocument};
 
 /// What names a revision.
 const REVISION: &str = "revision/";
@@ -97,11 +97,11 @@ fn siblings(global: &Global, args: &Args) -> Outcome {
                 .hint("name a second one as B"),
         );
     }
-    let opened: Vec<Opened> = all
+    let opened: Vec<SideDocument> = all
         .iter()
         .map(|proxy| replica(&snapshot, proxy))
         .collect::<Result<_, _>>()?;
-    let sides: Vec<Side<'_>> = opened.iter().map(Opened::side).collect();
+    let sides: Vec<ProxySide<'_>> = opened.iter().map(SideDocument::side).collect();
     let (alike, odd) = diff::odd_ones(&sides).map_err(|why| Failure::new(UNREADABLE, why))?;
     if odd.is_empty() {
         print(args, &alike)?;
@@ -121,9 +121,9 @@ fn siblings(global: &Global, args: &Args) -> Outcome {
     Ok(u8::from(!odd.is_empty()))
 }
 
-fn replica(snapshot: &Snapshot, proxy: &ProxyRef) -> Result<Opened, Failure> {
+fn replica(snapshot: &Snapshot, proxy: &ProxyRef) -> Result<SideDocument, Failure> {
     let document = source::document(snapshot, proxy, Shape::ConfigDump)?;
-    Ok(Opened::new(proxy.to_string(), document, true))
+    Ok(SideDocument::new(proxy.to_string(), document, true))
 }
 
 fn print(args: &Args, diff: &Diff) -> Result<(), Failure> {

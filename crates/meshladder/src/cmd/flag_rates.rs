@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use meshladder_collect::prometheus::Client;
-use meshladder_judge::prometheus::answer::Answer;
+use meshladder_judge::prometheus::answer::PrometheusAnswer;
 use meshladder_judge::prometheus::query::{self, FlagQuery, Metric};
-use meshladder_judge::prometheus::rates::{self, Answers, Row};
+use meshladder_judge::prometheus::rates::{self, Answers, FlagRate};
 use meshladder_output::prometheus::{FlagRates, samples_json};
 use meshladder_output::tables::Table;
 use meshladder_output::tables::flag_rates;
@@ -33,10 +33,10 @@ pub(super) fn run(global: &Global, args: &Flags) -> Outcome {
 
 fn call(global: &Global, args: &Flags) -> FlagQuery {
     let by = |by: &By| match by {
-        By::Destination => query::By::Destination,
-        By::Reporter => query::By::Reporter,
-        By::Code => query::By::Code,
-        By::Version => query::By::Version,
+        By::Destination => query::RateLabel::Destination,
+        By::Reporter => query::RateLabel::Reporter,
+        By::Code => query::RateLabel::Code,
+        By::Version => query::RateLabel::Version,
     };
     FlagQuery {
         metric: if args.tcp {
@@ -102,7 +102,7 @@ fn standard(
 }
 
 /// Which side is believed, and what the figures do not tell.
-fn tell(call: &FlagQuery, rows: &[Row]) {
+fn tell(call: &FlagQuery, rows: &[FlagRate]) {
     out::note(&format!(
         "{}, rates over {}; the most abnormal first",
         call.metric.name(),
@@ -124,7 +124,7 @@ fn tell(call: &FlagQuery, rows: &[Row]) {
 fn absence(
     client: &Client,
     call: &FlagQuery,
-    now: &Answer,
+    now: &PrometheusAnswer,
     warned: &mut Vec<String>,
 ) -> Result<Option<String>, Failure> {
     let metric = call.metric.name();

@@ -8,7 +8,8 @@ use meshladder_judge::ladder::{self, Question, Scope};
 use meshladder_judge::report::{Report, Verdict};
 use meshladder_judge::rules::Symptom;
 use meshladder_mesh::Mesh;
-use meshladder_output::report::{Paint, to_html, to_json, to_markdown, to_runbook, to_text};
+use meshladder_output::paint::Paint;
+use meshladder_output::report::{to_html, to_json, to_markdown, to_runbook, to_text};
 
 use super::{live, request, runbook, source, target};
 use crate::args::Global;

@@ -1,9 +1,9 @@
 //! From a question to what must be read of a cluster to answer it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
@@ -11,7 +11,7 @@ use meshladder_collect::CollectError;
 use meshladder_collect::live::{
     Access, Choice, Limits, Logs, ProxyWish, Purpose, Session, Tally, Wish,
 };
-use meshladder_judge::ladder::{self, Scope};
+use meshladder_judge::ladder::{self, Plan, Scope};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::target::Target;
 use meshladder_sim::walk::Call;
@@ -168,16 +168,14 @@ pub(super) fn check(global: &Global, args: &Check) -> Result<Snapshot, Failure> 
     let chosen = match (&args.reading.proxies, &args.target) {
         (None, Some(text)) => {
             let mesh = Mesh::build(&snapshot);
-            match target::scope(text, namespace(global), &snapshot, &mesh)? {
-                Scope::Workload { pods, .. } => {
-                    let pods = pods.into_iter().filter(|pod| pod.is(Kind::Pod));
-                    Some(Choice::These(in_sources(
-                        &snapshot,
-                        pods.map(|pod| (pod.namespace.into(), pod.name.into())),
-                    )))
-                }
-                _ => Some(Choice::Sample(SAMPLE, None)),
-            }
+            let scope = target::scope(text, namespace(global), &snapshot, &mesh)?;
+            Some(
+                match ladder::plan(&snapshot, &mesh, &scope, &BTreeSet::new()) {
+                    Plan::Proxies(proxies) => Choice::These(proxies),
+                    Plan::Nothing => Choice::These(Vec::new()),
+                    Plan::Sample => Choice::Sample(SAMPLE, None),
+                },
+            )
         }
         (proxies, _) => choice(global, &snapshot, proxies.as_ref())?,
     };
@@ -235,32 +233,26 @@ pub(super) fn along(
     ask: &dyn Fn(&Snapshot, &Mesh) -> Option<Call>,
     logs: Logs,
 ) -> Result<Snapshot, Failure> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut asked = BTreeSet::new();
+    // All objects are there, and what proxies add to them changes none: one mesh does for every
+    // round.
+    let mesh = Mesh::build(&snapshot);
     // A way has a caller, a gateway, a waypoint and a server at most; the last round sees that
     // there is nothing new.
     for _ in 0..5 {
-        let mesh = Mesh::build(&snapshot);
         let Some(call) = ask(&snapshot, &mesh) else {
             break;
         };
-        let path = ladder::on_path(&snapshot, &mesh, &call);
-        let new: Vec<_> = path
-            .into_iter()
-            .filter(|pod| !seen.contains(pod))
-            .take(STEP)
-            .collect();
-        if new.is_empty() || session.is_interrupted() {
+        let scope = Scope::Request(Box::new(call));
+        let Plan::Proxies(proxies) = ladder::plan(&snapshot, &mesh, &scope, &asked) else {
+            break;
+        };
+        if session.is_interrupted() {
             break;
         }
-        seen.extend(new.iter().cloned());
-        let pods = in_sources(&snapshot, new.into_iter());
-        snapshot = read(
-            session,
-            snapshot,
-            Some(Choice::These(pods)),
-            Some(logs),
-            true,
-        )?;
+        asked.extend(proxies.iter().cloned());
+        let choice = Some(Choice::These(proxies));
+        snapshot = read(session, snapshot, choice, Some(logs), true)?;
     }
     Ok(snapshot)
 }
@@ -373,7 +365,7 @@ pub(super) fn objects(global: &Global) -> Result<Snapshot, Failure> {
 
 /// The same beside objects in files, which count where both have one of a name.
 pub(super) fn objects_under(global: &Global, files: Snapshot) -> Result<Snapshot, Failure> {
-    let mut except = std::collections::BTreeSet::new();
+    let mut except = BTreeSet::new();
     object::each(&files, |object| {
         let own = |text: &str| text.to_owned();
         except.insert((

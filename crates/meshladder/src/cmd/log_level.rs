@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use meshladder_capture::envoy::logging::{ComponentLevel, LevelChange, LevelRequest, LogLevels};
 use meshladder_capture::snapshot::ProxyRef;
 use meshladder_collect::live::Plan;
-use meshladder_output::tables::log_level::{Row, levels, levels_json};
+use meshladder_output::tables::log_level::{ProxyLevels, levels, levels_json};
 
 use super::live;
 use crate::args::log_level::LogLevel;
@@ -19,7 +19,7 @@ pub(super) mod pods;
 mod raise;
 mod told;
 
-use pods::Found;
+use pods::PodSelection;
 
 /// The only logger that every ztunnel has, and no Envoy.
 const ZTUNNEL: &str = "default";
@@ -55,7 +55,7 @@ pub(super) fn run(global: &Global, args: &LogLevel) -> Outcome {
     }
 }
 
-fn show(found: &Found, args: &LogLevel) -> Outcome {
+fn show(found: &PodSelection, args: &LogLevel) -> Outcome {
     let rows = rows(found, args.proxy_admin_port);
     match args.output {
         TextOrJson::Json => out::text(&format!("{}\n", levels_json(&rows)))?,
@@ -80,7 +80,7 @@ fn unread_code(why: &str) -> u8 {
 }
 
 /// What each proxy says; a ztunnel has other words for it.
-fn rows(found: &Found, port: u16) -> Vec<Row> {
+fn rows(found: &PodSelection, port: u16) -> Vec<ProxyLevels> {
     let read = |text: String| {
         let levels = LogLevels::parse(&text).or_else(|| LogLevels::parse_ztunnel(&text));
         levels.ok_or_else(|| {
@@ -92,7 +92,7 @@ fn rows(found: &Found, port: u16) -> Vec<Row> {
     };
     let answers = found.session.levels(&found.pods, port).into_iter();
     answers
-        .map(|(pod, answer)| Row {
+        .map(|(pod, answer)| ProxyLevels {
             pod: pod.to_string(),
             levels: answer.and_then(read),
         })
@@ -100,7 +100,11 @@ fn rows(found: &Found, port: u16) -> Vec<Row> {
 }
 
 /// What is not at its default, with it. What a ztunnel starts with is `info`.
-fn missed(found: &Found, pod: &ProxyRef, levels: &LogLevels) -> BTreeMap<String, ComponentLevel> {
+fn missed(
+    found: &PodSelection,
+    pod: &ProxyRef,
+    levels: &LogLevels,
+) -> BTreeMap<String, ComponentLevel> {
     match levels.0.get(ZTUNNEL) {
         Some(ComponentLevel::Info) => BTreeMap::new(),
         Some(_) => [(ZTUNNEL.to_owned(), ComponentLevel::Info)].into(),
@@ -108,7 +112,7 @@ fn missed(found: &Found, pod: &ProxyRef, levels: &LogLevels) -> BTreeMap<String,
     }
 }
 
-fn reset(found: &mut Found, args: &LogLevel) -> Outcome {
+fn reset(found: &mut PodSelection, args: &LogLevel) -> Outcome {
     let mut code = 0;
     let mut plans = BTreeMap::new();
     for (pod, row) in found.pods.iter().zip(rows(found, args.proxy_admin_port)) {
@@ -160,7 +164,7 @@ fn reset(found: &mut Found, args: &LogLevel) -> Outcome {
 }
 
 /// Sets what is planned, and tells what changed.
-fn set(found: &Found, args: &LogLevel, plan: &Plan<'_>) -> u8 {
+fn set(found: &PodSelection, args: &LogLevel, plan: &Plan<'_>) -> u8 {
     let changes = RefCell::new(BTreeMap::new());
     let noted = |pod: &_, levels: &LogLevels| {
         let change = plan(pod, levels)?;

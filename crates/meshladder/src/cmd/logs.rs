@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use meshladder_capture::access_log::{FormatList, LogFormat};
 use meshladder_capture::snapshot::Snapshot;
-use meshladder_judge::logs::{Class, Event, Filter, LogFormats, Stats, Summary, of_logs};
+use meshladder_judge::logs::{
+    AnswerClass, Event, LineFilter, LogFormats, LogSummary, Stats, of_logs,
+};
 use meshladder_mesh::Mesh;
 use meshladder_output::logs::{
-    Told, causes, headline, line_json, line_text, shown, to_json, to_markdown,
+    LogReport, causes, headline, line_json, line_text, shown, to_json, to_markdown,
 };
 use meshladder_output::tables;
 
@@ -23,14 +25,14 @@ mod live;
 mod pipeline;
 mod why;
 
-use input::Input;
+use input::LogInput;
 use live::Live;
 
 /// Something failed.
 const FAILED: u8 = 1;
 
 /// A bundle behind the logs.
-struct Behind {
+struct BundleContext {
     snapshot: Snapshot,
     mesh: Mesh,
 }
@@ -87,8 +89,8 @@ fn on_cluster(global: &Global, args: &Logs) -> Outcome {
 fn judge(
     global: &Global,
     args: &Logs,
-    behind: Option<Behind>,
-    inputs: &[Input],
+    behind: Option<BundleContext>,
+    inputs: &[LogInput],
     live: Option<Live>,
 ) -> Outcome {
     let filter = filter::of(
@@ -111,18 +113,22 @@ fn judge(
     Ok(if unread { UNREADABLE } else { code })
 }
 
-fn behind(global: &Global) -> Result<Option<Behind>, Failure> {
+fn behind(global: &Global) -> Result<Option<BundleContext>, Failure> {
     if global.source.is_empty() {
         return Ok(None);
     }
     let snapshot = source::named(global, None, USAGE)?;
     let mesh = Mesh::build(&snapshot);
-    Ok(Some(Behind { snapshot, mesh }))
+    Ok(Some(BundleContext { snapshot, mesh }))
 }
 
 /// Those on the command line, then what the proxy that wrote a log says, then what others and the
 /// mesh say.
-fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<LogFormats, Failure> {
+fn formats(
+    args: &Logs,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
+) -> Result<LogFormats, Failure> {
     let given = args.format.iter().map(|text| LogFormat::compile(text));
     let given = given
         .collect::<Result<Vec<_>, _>>()
@@ -144,10 +150,10 @@ fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<Log
 
 fn print_lines(
     args: &Logs,
-    inputs: &[Input],
-    behind: Option<&Behind>,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
     formats: &LogFormats,
-    filter: &Filter,
+    filter: &LineFilter,
 ) -> Outcome {
     let mut out = out::stdout();
     let mut failed = None;
@@ -170,7 +176,7 @@ fn print_event(
     out: &mut impl Write,
     args: &Logs,
     lines: bool,
-    inputs: &[Input],
+    inputs: &[LogInput],
     event: &Event<'_>,
 ) -> io::Result<()> {
     match *event {
@@ -201,8 +207,8 @@ fn print_event(
 fn tell(
     global: &Global,
     args: &Logs,
-    inputs: &[Input],
-    behind: Option<Behind>,
+    inputs: &[LogInput],
+    behind: Option<BundleContext>,
     stats: Stats,
     live: Option<Live>,
 ) -> Outcome {
@@ -221,7 +227,7 @@ fn tell(
         Some(behind) if args.why => why::ask(&summary, inputs, behind, args.top),
         _ => Vec::new(),
     };
-    let told = Told {
+    let told = LogReport {
         summary: &summary,
         sources: &sources,
         commands: &commands,
@@ -236,14 +242,14 @@ fn tell(
     }
     out.flush()?;
     note_nothing(&summary, args);
-    Ok(if summary.stats.of(Class::Failed) > 0 {
+    Ok(if summary.stats.of(AnswerClass::Failed) > 0 {
         FAILED
     } else {
         0
     })
 }
 
-fn text(out: &mut impl Write, told: &Told<'_>, args: &Logs) -> Result<(), Failure> {
+fn text(out: &mut impl Write, told: &LogReport<'_>, args: &Logs) -> Result<(), Failure> {
     writeln!(out, "{}", headline(told.summary, told.sources.len()))?;
     let table = tables::logs::table(told.summary, args.top);
     if !table.is_empty() {
@@ -254,7 +260,7 @@ fn text(out: &mut impl Write, told: &Told<'_>, args: &Logs) -> Result<(), Failur
 }
 
 /// Where nothing was recognised, a format may be missing.
-fn note_nothing(summary: &Summary, args: &Logs) {
+fn note_nothing(summary: &LogSummary, args: &Logs) {
     let stats = &summary.stats;
     if stats.requests + stats.connections + stats.left_out == 0 && stats.other + stats.malformed > 0
     {

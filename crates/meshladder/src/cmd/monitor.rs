@@ -41,7 +41,7 @@ fn install(global: &Global, args: &Install) -> Outcome {
         out::note("nothing is changed in any cluster: pipe this into `kubectl apply -f -`");
     }
     let namespace = global.namespace.as_deref().unwrap_or(NAMESPACE);
-    out::text(&manifests::to_yaml(&manifests::Options {
+    out::text(&manifests::to_yaml(&manifests::InstallOptions {
         namespace: namespace.to_owned(),
         image: args.image.clone(),
         istio_namespace: global.cluster.istio_namespace.clone(),
@@ -51,8 +51,8 @@ fn install(global: &Global, args: &Install) -> Outcome {
     Ok(0)
 }
 
-/// The same that `rbac --for monitor` prints.
-fn right(right: Right) -> manifests::Right {
+/// A right as the manifests say it; `rbac --for monitor` prints it too.
+fn right(right: Right) -> manifests::InstallRight {
     let Right {
         group,
         resource,
@@ -60,7 +60,7 @@ fn right(right: Right) -> manifests::Right {
         in_istio,
         ..
     } = right;
-    manifests::Right {
+    manifests::InstallRight {
         group,
         resource,
         verbs: verbs.into_iter().map(str::to_owned).collect(),
@@ -68,8 +68,8 @@ fn right(right: Right) -> manifests::Right {
     }
 }
 
-fn options(settings: &RuleSettings) -> rules::Options {
-    rules::Options {
+fn options(settings: &RuleSettings) -> rules::RuleOptions {
+    rules::RuleOptions {
         objective: settings.objective,
         runbook: settings.runbook.clone(),
     }

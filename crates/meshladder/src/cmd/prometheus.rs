@@ -3,13 +3,13 @@
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_collect::live::{Purpose, Session, Wish};
-use meshladder_collect::prometheus::{Access, AskError, Client};
-use meshladder_judge::prometheus::answer::Answer;
-use meshladder_judge::prometheus::place::{self, Named, Place};
+use meshladder_collect::prometheus::{AskError, Client, Credentials};
+use meshladder_judge::prometheus::answer::PrometheusAnswer;
+use meshladder_judge::prometheus::place::{self, PrometheusService, ServiceAddress};
 use meshladder_mesh::Mesh;
 
 use super::live;
-use crate::args::prometheus::Server;
+use crate::args::prometheus::PrometheusFlags;
 use crate::args::{Global, TextOrJson};
 use crate::exit::{Failure, INTERRUPTED, NOT_ALLOWED, Outcome, UNREADABLE, USAGE};
 use crate::out;
@@ -21,7 +21,7 @@ const AUTO: &str = "auto";
 /// taken for it.
 pub(super) fn client(
     global: &Global,
-    server: &Server,
+    server: &PrometheusFlags,
     session: Option<Session>,
 ) -> Result<Client, Failure> {
     let hint = "name it with --prometheus URL, such as http://127.0.0.1:9090, or --prometheus auto to look in the cluster";
@@ -29,7 +29,7 @@ pub(super) fn client(
         .prometheus
         .as_deref()
         .ok_or_else(|| Failure::new(USAGE, "which Prometheus?").hint(hint))?;
-    let access = Access {
+    let access = Credentials {
         headers: server.headers.clone(),
         token: server.bearer_token_file.clone(),
         tenant: server.tenant.clone(),
@@ -38,12 +38,12 @@ pub(super) fn client(
         key: server.key.clone(),
         timeout: Some(server.timeout),
     };
-    let named = Named::parse(text);
+    let named = ServiceAddress::parse(text);
     if named.is_none() && text != AUTO {
         return Ok(Client::at(text, &access)?);
     }
     let mut session = session.map_or_else(|| live::connect_for(global, server.timeout), Ok)?;
-    let place = match named.as_ref().and_then(Named::place) {
+    let place = match named.as_ref().and_then(ServiceAddress::place) {
         Some(place) => place,
         None => look(global, &mut session, named.as_ref())?,
     };
@@ -55,11 +55,11 @@ pub(super) fn client(
 /// counts.
 pub(super) fn in_each_context(
     global: &Global,
-    server: &Server,
+    server: &PrometheusFlags,
     output: TextOrJson,
     run: impl Fn(&Global) -> Outcome,
 ) -> Outcome {
-    let is_inside = |text: &str| text == AUTO || Named::parse(text).is_some();
+    let is_inside = |text: &str| text == AUTO || ServiceAddress::parse(text).is_some();
     let contexts = &global.cluster.context;
     if contexts.len() < 2 || !server.prometheus.as_deref().is_some_and(is_inside) {
         return run(global);
@@ -88,7 +88,11 @@ pub(super) fn context(global: &Global) -> Option<&str> {
 }
 
 /// Looks among the Services: in the namespace that is named, or in all that may be listed.
-fn look(global: &Global, session: &mut Session, named: Option<&Named>) -> Result<Place, Failure> {
+fn look(
+    global: &Global,
+    session: &mut Session,
+    named: Option<&ServiceAddress>,
+) -> Result<PrometheusService, Failure> {
     let wish = Wish {
         only: named.map(|named| named.namespace.clone()),
         ..live::wish(global, Purpose::Flags, None)
@@ -133,7 +137,7 @@ pub(super) fn ask(
     client: &Client,
     query: &str,
     warned: &mut Vec<String>,
-) -> Result<Answer, Failure> {
+) -> Result<PrometheusAnswer, Failure> {
     let answer = client.query(query)?;
     for warning in &answer.warnings {
         if !warned.contains(warning) {

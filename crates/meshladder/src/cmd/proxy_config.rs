@@ -267,7 +267,7 @@ fn run_secret(global: &Global, common: &Common) -> Outcome {
     Ok(ending(&opened.document, dump.fault.as_ref(), &dump.odd))
 }
 
-fn run_endpoint(global: &Global, common: &Common, filter: &eds::Filter) -> Outcome {
+fn run_endpoint(global: &Global, common: &Common, filter: &eds::EndpointFilter) -> Outcome {
     let opened = source::open(global, &common.from, Shape::Clusters)?;
     let document = &opened.document;
     let unreadable = |fault| Failure::new(UNREADABLE, document.problem(&fault).to_string());

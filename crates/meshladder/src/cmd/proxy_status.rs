@@ -8,7 +8,7 @@ use meshladder_capture::istiod::syncz;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, Document, Need, Part, Problem, Snapshot};
 use meshladder_mesh::views::pod::{has_proxy, phase};
-use meshladder_output::tables::status::{self, Row};
+use meshladder_output::tables::status::{self, ProxyStatusRow};
 use meshladder_output::yaml;
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
@@ -47,7 +47,7 @@ pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxySt
         }
         match syncz::read(&document.text) {
             Ok((connections, fault)) => {
-                let row = |connection| Row {
+                let row = |connection| ProxyStatusRow {
                     istiod: istiod.told(),
                     revision: revision.clone(),
                     connection,
@@ -81,7 +81,7 @@ pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxySt
 
 /// An empty table says nothing: name what there is.
 fn tell_why_none(
-    rows: &[Row<'_>],
+    rows: &[ProxyStatusRow<'_>],
     connected: &BTreeSet<(String, String)>,
     pods: &Pods,
     args: &ProxyStatus,
@@ -109,7 +109,11 @@ fn tell_why_none(
     }
 }
 
-fn write(rows: &[Row<'_>], snapshot: &Snapshot, args: &ProxyStatus) -> Result<(), Failure> {
+fn write(
+    rows: &[ProxyStatusRow<'_>],
+    snapshot: &Snapshot,
+    args: &ProxyStatus,
+) -> Result<(), Failure> {
     let now = snapshot.taken_at();
     let mut out = out::stdout();
     match args.output {
@@ -192,7 +196,7 @@ fn answers(
 }
 
 /// The words of a proxy that refused its configuration, which istioctl receives and never prints.
-fn tell_rejections(rows: &[Row<'_>]) {
+fn tell_rejections(rows: &[ProxyStatusRow<'_>]) {
     for row in rows {
         for (url, watch) in &row.connection.types {
             if watch.sync() == syncz::SyncStatus::Error {

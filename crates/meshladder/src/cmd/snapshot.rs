@@ -9,7 +9,7 @@ use meshladder_collect::live::{Choice, Logs, Purpose, Session};
 use super::bundle::megabytes;
 use super::live;
 use crate::args::Global;
-use crate::args::snapshot::{Snapshot as Args, WhichLogs};
+use crate::args::snapshot::{LogChoice, Snapshot as Args};
 use crate::exit::{Failure, INTERRUPTED, Outcome, USAGE};
 use crate::{out, progress};
 
@@ -69,8 +69,8 @@ fn objects(
 }
 
 fn logs(args: &Args, since: Option<Duration>) -> Option<Logs> {
-    let all = args.logs == WhichLogs::All;
-    (args.logs != WhichLogs::None).then(|| Logs {
+    let all = args.logs == LogChoice::All;
+    (args.logs != LogChoice::None).then(|| Logs {
         all,
         since,
         ..live::logs(&args.reading)

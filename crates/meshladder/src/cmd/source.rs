@@ -19,7 +19,7 @@ use crate::out;
 use crate::progress;
 
 /// A proxy's document and the Snapshot it is part of.
-pub(super) struct Opened {
+pub(super) struct ProxyDocument {
     pub(super) snapshot: Snapshot,
     pub(super) proxy: ProxyRef,
     pub(super) document: Document,
@@ -45,7 +45,7 @@ pub(super) fn for_request(
     }
 }
 
-/// The same, when a source may also be named as an argument. `usage` is the exit code when nothing
+/// The Snapshot of what `-s` and an argument name. `usage` is the exit code when nothing
 /// is named.
 pub(super) fn named(
     global: &Global,
@@ -94,7 +94,7 @@ pub(super) fn read_quietly(paths: &[&PathBuf], global: &Global) -> Result<Snapsh
 }
 
 /// The document of that shape of the proxy that `from` means.
-pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
+pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<ProxyDocument, Failure> {
     open_after(global, from, shape, &[], |_| {})
 }
 
@@ -103,13 +103,17 @@ pub(super) fn open_sections(
     global: &Global,
     from: &From,
     sections: &[Section],
-) -> Result<Opened, Failure> {
+) -> Result<ProxyDocument, Failure> {
     open_after(global, from, Shape::ConfigDump, sections, |_| {})
 }
 
-/// The same for a listing that needs to know when: the time is looked for before the document is
+/// The document for a listing that needs to know when: the time is looked for before the document is
 /// held, since it may have to read the same document.
-pub(super) fn open_dated(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
+pub(super) fn open_dated(
+    global: &Global,
+    from: &From,
+    shape: Shape,
+) -> Result<ProxyDocument, Failure> {
     open_after(global, from, shape, &[], |snapshot| {
         snapshot.taken_at();
     })
@@ -121,7 +125,7 @@ fn open_after(
     shape: Shape,
     sections: &[Section],
     first: fn(&Snapshot),
-) -> Result<Opened, Failure> {
+) -> Result<ProxyDocument, Failure> {
     let (snapshot, namespace) = match &from.file {
         Some(file) => (read(&[file], global)?, global.namespace.clone()),
         None if global.source.is_empty() => {
@@ -137,7 +141,7 @@ fn open_after(
     };
     first(&snapshot);
     let document = document(&snapshot, &proxy, shape)?;
-    Ok(Opened {
+    Ok(ProxyDocument {
         snapshot,
         proxy,
         document,
@@ -162,13 +166,13 @@ pub(super) fn find(
     Ok(found.proxy)
 }
 
-/// The same without a word.
+/// Which proxy a target is, and how many others it could be.
 pub(super) fn resolve(
     snapshot: &Snapshot,
     text: &str,
     namespace: Option<&str>,
     shape: Shape,
-) -> Result<target::Found, Failure> {
+) -> Result<target::ProxyChoice, Failure> {
     let target = Target::parse(text, namespace).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
     target
         .resolve(snapshot, shape)

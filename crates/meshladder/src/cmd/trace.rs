@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use meshladder_mesh::Mesh;
-use meshladder_output::trace::{Marks, to_json, to_text};
+use meshladder_output::trace::{to_json, to_text};
 use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk;
 
-use super::{request, source};
+use super::{ladder, request, source};
 use crate::args::{Global, TextOrJson, Trace};
 use crate::exit::{Failure, Outcome, USAGE};
 use crate::out;
@@ -45,18 +45,8 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     match args.output {
         TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &call, &snapshot))?,
         TextOrJson::Text => {
-            let marks = if out::has_colour() {
-                Marks {
-                    chosen: ("\x1b[1m", "\x1b[0m"),
-                }
-            } else {
-                Marks::default()
-            };
-            write!(
-                out,
-                "{}",
-                to_text(&trace, &call.line(), args.verbose, marks)
-            )?;
+            let paint = ladder::paint(args.verbose);
+            write!(out, "{}", to_text(&trace, &call.line(), paint))?;
         }
     }
     out.flush()?;

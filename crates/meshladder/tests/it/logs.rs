@@ -6,7 +6,7 @@ use std::path::Path;
 
 use meshladder_capture::access_log::LogField;
 use meshladder_capture::snapshot::{Coverage, Need, Part, Shape, Snapshot};
-use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats};
+use meshladder_judge::logs::{Chunk, Collector, Event, LineFilter, LogFormats};
 use serde_json::Value;
 
 use crate::expect::root;
@@ -37,7 +37,7 @@ fn plain(line: &str) -> (String, String, String) {
 
 /// Every line that a proxy of the capture logged, as our reader has it.
 fn read(snapshot: &Snapshot) -> (BTreeSet<(String, String, String)>, u64, u64) {
-    let (filter, formats) = (Filter::default(), LogFormats::default());
+    let (filter, formats) = (LineFilter::default(), LogFormats::default());
     let mut found = BTreeSet::new();
     let mut collector = Collector::new(&formats, &filter);
     let mut expected = 0;

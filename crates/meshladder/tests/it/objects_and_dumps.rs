@@ -10,7 +10,7 @@ use meshladder_capture::istiod::syncz::{self, SyncStatus};
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, DocId, Need, Shape, Snapshot};
 use meshladder_collect::{Options, Source};
-use meshladder_judge::authz::{Checker, Decision, Verdict};
+use meshladder_judge::authz::{AuthzDecision, AuthzVerdict, Checker};
 use meshladder_mesh::{Mesh, PodFacts};
 use meshladder_sim::request::Claims;
 use meshladder_sim::walk::{Call, Caller, Principal, Scheme, Url};
@@ -145,8 +145,8 @@ fn sample(calls: Vec<Call>, proxy: usize) -> Vec<Call> {
     calls.into_iter().skip(proxy % step).step_by(step).collect()
 }
 
-fn difference(by_dump: &Decision, by_objects: &Decision) -> Option<String> {
-    let said = |decision: &Decision| {
+fn difference(by_dump: &AuthzDecision, by_objects: &AuthzDecision) -> Option<String> {
+    let said = |decision: &AuthzDecision| {
         let by = decision
             .by
             .as_ref()
@@ -166,11 +166,11 @@ fn difference(by_dump: &Decision, by_objects: &Decision) -> Option<String> {
     (dump != objects).then(told)
 }
 
-fn word(decision: &Decision) -> &'static str {
+fn word(decision: &AuthzDecision) -> &'static str {
     match decision.verdict {
-        Verdict::Allow => "allow",
-        Verdict::Deny => "deny",
-        Verdict::Undecided => "undecided",
+        AuthzVerdict::Allow => "allow",
+        AuthzVerdict::Deny => "deny",
+        AuthzVerdict::Undecided => "undecided",
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::cost::{Cost, cpu_now, rate_before, sample};
 use super::restore::restore;
-use super::{End, Ending, Happening, Shared, Why, find};
+use super::{End, Ending, RaiseContext, RaiseEvent, StopReason, find};
 use crate::live::api::Cluster;
 use crate::live::door::Door;
 use crate::live::follow::{Follow, Start};
@@ -21,7 +21,7 @@ use crate::live::pods::PROXY;
 use crate::live::{now, runtime};
 
 /// A proxy whose levels are known and whose log is open.
-struct Ready<'c> {
+struct OpenProxy<'c> {
     cluster: &'c Cluster,
     pod: ProxyRef,
     change: LevelChange,
@@ -30,7 +30,7 @@ struct Ready<'c> {
 }
 
 /// First all are looked at, then those that can be raised are, all at the same time.
-pub(super) async fn all(shared: &Shared<'_>, clusters: &[Cluster]) -> Vec<Ending> {
+pub(super) async fn all(shared: &RaiseContext<'_>, clusters: &[Cluster]) -> Vec<Ending> {
     let (mut ready, mut endings) = (Vec::new(), Vec::new());
     let pods = shared.raise.pods.clone();
     let looks = pods
@@ -43,7 +43,7 @@ pub(super) async fn all(shared: &Shared<'_>, clusters: &[Cluster]) -> Vec<Ending
     let mut looks = stream::iter(looks).buffer_unordered(16);
     while let Some((cluster, pod, looked)) = looks.next().await {
         match looked {
-            Ok((change, log, cost)) => ready.push(Ready {
+            Ok((change, log, cost)) => ready.push(OpenProxy {
                 cluster,
                 pod,
                 change,
@@ -65,7 +65,13 @@ pub(super) async fn all(shared: &Shared<'_>, clusters: &[Cluster]) -> Vec<Ending
     endings
 }
 
-fn ending(cluster: &Cluster, pod: ProxyRef, end: End, why: Option<Why>, cost: Cost) -> Ending {
+fn ending(
+    cluster: &Cluster,
+    pod: ProxyRef,
+    end: End,
+    why: Option<StopReason>,
+    cost: Cost,
+) -> Ending {
     Ending {
         pod,
         context: cluster.context.clone(),
@@ -77,7 +83,7 @@ fn ending(cluster: &Cluster, pod: ProxyRef, end: End, why: Option<Why>, cost: Co
 
 /// What has to change, the open log, and what it costs before; or why nothing is changed.
 async fn look<'c>(
-    shared: &Shared<'_>,
+    shared: &RaiseContext<'_>,
     cluster: &'c Cluster,
     pod: &ProxyRef,
 ) -> Result<(LevelChange, Follow<'c>, Cost), String> {
@@ -122,7 +128,7 @@ async fn look<'c>(
 }
 
 /// Raises the levels, watches, and sets them back.
-async fn hold(shared: &Shared<'_>, mut ready: Ready<'_>) -> Ending {
+async fn hold(shared: &RaiseContext<'_>, mut ready: OpenProxy<'_>) -> Ending {
     let start = Instant::now();
     let (pod, cluster) = (ready.pod.clone(), ready.cluster);
     // From here on it is set back, whatever the answer.
@@ -140,7 +146,7 @@ async fn hold(shared: &Shared<'_>, mut ready: Ready<'_>) -> Ending {
     let why = match raise(shared, &ready).await {
         Ok(used) => {
             style = note(used);
-            let set = Happening::Set(pod.clone(), ready.change.clone(), ready.cost.clone());
+            let set = RaiseEvent::Set(pod.clone(), ready.change.clone(), ready.cost.clone());
             let _ = shared.happenings.try_send(set);
             watched(shared, &mut ready, start).await
         }
@@ -154,7 +160,7 @@ async fn hold(shared: &Shared<'_>, mut ready: Ready<'_>) -> Ending {
     ending(cluster, pod, end, why, ready.cost)
 }
 
-async fn raise(shared: &Shared<'_>, ready: &Ready<'_>) -> Result<QueryStyle, Lack> {
+async fn raise(shared: &RaiseContext<'_>, ready: &OpenProxy<'_>) -> Result<QueryStyle, Lack> {
     let mut door = Door::open(ready.cluster, admin(&ready.pod, shared.raise.port)).await?;
     let (_, style) = apply(&mut door, &ready.change).await?;
     let (_, now) = told(&mut door).await?;
@@ -165,21 +171,25 @@ async fn raise(shared: &Shared<'_>, ready: &Ready<'_>) -> Result<QueryStyle, Lac
     }
 }
 
-fn reason(lack: Lack) -> Why {
+fn reason(lack: Lack) -> StopReason {
     match lack {
-        Lack::Stopped => Why::Stopped,
-        lack => Why::Failed(lack.why()),
+        Lack::Stopped => StopReason::Stopped,
+        lack => StopReason::Failed(lack.why()),
     }
 }
 
 /// Tells lines until the time is up, which is no reason, or something else ends it.
-async fn watched(shared: &Shared<'_>, ready: &mut Ready<'_>, start: Instant) -> Option<Why> {
+async fn watched(
+    shared: &RaiseContext<'_>,
+    ready: &mut OpenProxy<'_>,
+    start: Instant,
+) -> Option<StopReason> {
     let end = start + shared.raise.time;
     let mut stop = runtime::stop();
     let (cpu, since, cluster, pod) = (Mutex::new(None), now(), ready.cluster, ready.pod.clone());
     let why = tokio::select! {
         biased;
-        _ = stop.wait_for(|stopped| *stopped) => Some(Why::Stopped),
+        _ = stop.wait_for(|stopped| *stopped) => Some(StopReason::Stopped),
         () = sleep_until(end) => None,
         why = lines(shared, ready, start) => Some(why),
         () = sample(cluster, &pod, since, &cpu) => None,
@@ -188,7 +198,7 @@ async fn watched(shared: &Shared<'_>, ready: &mut Ready<'_>, start: Instant) -> 
     why
 }
 
-async fn lines(shared: &Shared<'_>, ready: &mut Ready<'_>, start: Instant) -> Why {
+async fn lines(shared: &RaiseContext<'_>, ready: &mut OpenProxy<'_>, start: Instant) -> StopReason {
     let mut wanted = ComponentLines::new(&shared.raise.wanted);
     let mut flow = LogRate::default();
     loop {
@@ -203,18 +213,18 @@ async fn lines(shared: &Shared<'_>, ready: &mut Ready<'_>, start: Instant) -> Wh
         );
         (ready.cost.bytes, ready.cost.peak) = (flow.total(), flow.peak());
         if rate > shared.raise.max_rate {
-            return Why::TooMuch(rate);
+            return StopReason::TooMuch(rate);
         }
         for line in lines {
             if wanted.takes(line.trim_end()) || shared.raise.all_lines {
                 // Who is too slow to read must not keep levels up.
                 match shared
                     .happenings
-                    .try_send(Happening::Line(ready.pod.clone(), line))
+                    .try_send(RaiseEvent::Line(ready.pod.clone(), line))
                 {
                     Ok(()) => {}
                     Err(TrySendError::Full(_)) => ready.cost.dropped += 1,
-                    Err(TrySendError::Disconnected(_)) => return Why::Stopped,
+                    Err(TrySendError::Disconnected(_)) => return StopReason::Stopped,
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use meshladder_capture::envoy::logging::{LevelChange, QueryStyle, queries};
 use meshladder_capture::snapshot::ProxyRef;
 
-use super::{End, Shared};
+use super::{End, RaiseContext};
 use crate::live::api::{Cluster, JSON};
 use crate::live::door::Door;
 use crate::live::lack::Lack;
@@ -30,7 +30,7 @@ pub(super) async fn restore(
     cluster: &Cluster,
     pod: &ProxyRef,
     (change, style): (&LevelChange, QueryStyle),
-    shared: &Shared<'_>,
+    shared: &RaiseContext<'_>,
     is_unsure: bool,
 ) -> End {
     let time =

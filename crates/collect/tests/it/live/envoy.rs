@@ -6,7 +6,7 @@ use std::sync::Arc;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{DocId, Need, ProxyRef, Shape};
 use meshladder_collect::live::{Choice, ProxyWish, Wish};
-use meshladder_judge::diff::{self, Side};
+use meshladder_judge::diff::{self, ProxySide};
 use serde_json::json;
 
 use super::{all_proxies, quick, session, why};
@@ -109,7 +109,7 @@ fn two_real_envoys_are_compared() {
             .map(|pod| text(&snapshot, &format!("proxies/shop/{pod}/config_dump.json")))
     };
     let ([left, right], [later, _]) = (dumps(), dumps());
-    let side = |name: &str, text| Side {
+    let side = |name: &str, text| ProxySide {
         name: name.to_owned(),
         doc: DocId::new(format!("proxies/shop/{name}/config_dump.json")),
         text,

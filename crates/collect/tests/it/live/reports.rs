@@ -6,7 +6,7 @@ use meshladder_capture::snapshot::{Document, Shape, Snapshot};
 use meshladder_collect::bundle;
 use meshladder_collect::live::{Access, Purpose, Session, Tally};
 use meshladder_judge::describe;
-use meshladder_judge::diff::{self, Side};
+use meshladder_judge::diff::{self, ProxySide};
 use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_mesh::{Mesh, ObjectRef};
 use meshladder_output::{self as output, report::to_json};
@@ -102,7 +102,7 @@ fn differences(snapshot: &Snapshot) -> Vec<String> {
                 document.id.clone(),
                 document.text.as_str(),
             );
-            Side {
+            ProxySide {
                 name,
                 doc,
                 text,

@@ -29,26 +29,29 @@ const JSON: &str = r#"{"start_time":"%START_TIME%","route_name":"%ROUTE_NAME%","
 /// quoted field or two.
 pub(super) fn formats() -> &'static [LogFormat] {
     static FORMATS: OnceLock<Vec<LogFormat>> = OnceLock::new();
-    FORMATS.get_or_init(|| {
-        let mixer = "%DYNAMIC_METADATA(istio.mixer:status)%";
-        let reason = "%UPSTREAM_TRANSPORT_FAILURE_REASON%";
-        let details = "%RESPONSE_CODE_DETAILS% %CONNECTION_TERMINATION_DETAILS%";
-        let texts = [
-            // Istio 1.9 and later.
-            format!("{HEAD} {details} \"{reason}\" {MIDDLE} {TAIL} %ROUTE_NAME%"),
-            JSON.to_owned(),
-            // Envoy.
-            format!("{HEAD} {MIDDLE}"),
-            // Istio 1.8.
-            format!("{HEAD} \"{reason}\" {MIDDLE} {TAIL} %ROUTE_NAME%"),
-            // Istio 1.3 to 1.7, and 1.2 and 1.1 before them.
-            format!("{HEAD} \"{mixer}\" \"{reason}\" {MIDDLE} {TAIL} %ROUTE_NAME%"),
-            format!("{HEAD} \"{mixer}\" \"{reason}\" {MIDDLE} {TAIL}"),
-            format!("{HEAD} \"{mixer}\" {MIDDLE} {TAIL}"),
-        ];
-        let compiled = texts
-            .iter()
-            .map(|text| LogFormat::compile(text).expect("our own formats are well formed"));
-        compiled.collect()
-    })
+    FORMATS.get_or_init(compile_all)
+}
+
+fn compile_all() -> Vec<LogFormat> {
+    let mixer = "%DYNAMIC_METADATA(istio.mixer:status)%";
+    let reason = "%UPSTREAM_TRANSPORT_FAILURE_REASON%";
+    let details = "%RESPONSE_CODE_DETAILS% %CONNECTION_TERMINATION_DETAILS%";
+    let texts = [
+        // Istio 1.9 and later.
+        format!("{HEAD} {details} \"{reason}\" {MIDDLE} {TAIL} %ROUTE_NAME%"),
+        JSON.to_owned(),
+        // Envoy.
+        format!("{HEAD} {MIDDLE}"),
+        // Istio 1.8.
+        format!("{HEAD} \"{reason}\" {MIDDLE} {TAIL} %ROUTE_NAME%"),
+        // Istio 1.3 to 1.7, and 1.2 and 1.1 before them.
+        format!("{HEAD} \"{mixer}\" \"{reason}\" {MIDDLE} {TAIL} %ROUTE_NAME%"),
+        format!("{HEAD} \"{mixer}\" \"{reason}\" {MIDDLE} {TAIL}"),
+        format!("{HEAD} \"{mixer}\" {MIDDLE} {TAIL}"),
+    ];
+    let mut formats = Vec::new();
+    for text in &texts {
+        formats.push(LogFormat::compile(text).expect("our own formats are well formed"));
+    }
+    formats
 }

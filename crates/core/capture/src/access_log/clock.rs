@@ -26,12 +26,15 @@ impl TimeFormat {
 
     /// The time as RFC 3339; the text as it is when it cannot be read.
     pub(super) fn read<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.time(text)
-            .map_or(Cow::Borrowed(text), |time| Cow::Owned(time.to_string()))
+        match self.time(text) {
+            Some(time) => Cow::Owned(time.to_string()),
+            None => Cow::Borrowed(text),
+        }
     }
 
     fn time(&self, text: &str) -> Option<Time> {
-        let (mut format, mut rest) = (self.0.as_str(), text);
+        let mut format = self.0.as_str();
+        let mut rest = text;
         let mut parts = TimeParts::default();
         while let Some(first) = format.chars().next() {
             format = &format[first.len_utf8()..];
@@ -43,7 +46,10 @@ impl TimeFormat {
                 rest = rest.strip_prefix(first)?;
             }
         }
-        rest.is_empty().then_some(())?;
+        // What is left over means that another format wrote it.
+        if !rest.is_empty() {
+            return None;
+        }
         parts.time()
     }
 }
@@ -67,63 +73,76 @@ fn directive(format: &str) -> Option<(char, usize)> {
 impl TimeParts {
     /// Reads what a directive writes from the start of the text, and gives the rest.
     fn take<'t>(&mut self, directive: char, text: &'t str) -> Option<&'t str> {
-        let several = |parts: &mut Self, format: &str, mut text: &'t str| {
-            for letter in format.chars() {
-                text = if letter.is_ascii_alphabetic() {
-                    parts.take(letter, text)?
-                } else {
-                    text.strip_prefix(letter)?
-                };
-            }
-            Some(text)
+        let (number, rest) = match directive {
+            // Those that stand for several others.
+            'F' => return self.take_all("Y-m-d", text),
+            'T' => return self.take_all("H:M:S", text),
+            'D' => return self.take_all("m/d/y", text),
+            '.' => return self.take_seconds(text),
+            'Z' => return behind_zone(text),
+            'Y' => number(text, 4)?,
+            'd' | 'e' => number(text.trim_start(), 2)?,
+            'y' | 'm' | 'H' | 'M' | 'S' => number(text, 2)?,
+            'b' | 'h' => month(text)?,
+            // Eleven digits last for three thousand years.
+            's' => number(text, 11)?,
+            'f' => nanoseconds(text)?,
+            'z' => offset(text)?,
+            _ => return None,
         };
         match directive {
-            'Y' => number(text, 4).map(|(n, rest)| (self.date[0] = Some(n), rest).1),
-            'y' => number(text, 2).map(|(n, rest)| (self.date[0] = Some(2000 + n), rest).1),
-            'm' => number(text, 2).map(|(n, rest)| (self.date[1] = Some(n), rest).1),
-            'd' | 'e' => {
-                number(text.trim_start(), 2).map(|(n, rest)| (self.date[2] = Some(n), rest).1)
-            }
-            'b' | 'h' => month(text).map(|(n, rest)| (self.date[1] = Some(n), rest).1),
-            'H' => number(text, 2).map(|(n, rest)| (self.clock[0] = n, rest).1),
-            'M' => number(text, 2).map(|(n, rest)| (self.clock[1] = n, rest).1),
-            'S' => number(text, 2).map(|(n, rest)| (self.clock[2] = n, rest).1),
-            '.' => {
-                let rest = self.take('S', text)?;
-                rest.strip_prefix('.')
-                    .map_or(Some(rest), |rest| self.take('f', rest))
-            }
-            // Eleven digits last for three thousand years.
-            's' => number(text, 11).map(|(n, rest)| (self.epoch = Some(n), rest).1),
-            'f' => fraction(text).map(|(n, rest)| (self.nanos = n, rest).1),
-            'F' => several(self, "Y-m-d", text),
-            'T' => several(self, "H:M:S", text),
-            'D' => several(self, "m/d/y", text),
-            'z' => offset(text).map(|(seconds, rest)| (self.offset = seconds, rest).1),
-            'Z' => ["UTC", "GMT", "Z"]
-                .iter()
-                .find_map(|zone| text.strip_prefix(zone)),
-            _ => None,
+            'Y' => self.date[0] = Some(number),
+            'y' => self.date[0] = Some(2000 + number),
+            'm' | 'b' | 'h' => self.date[1] = Some(number),
+            'd' | 'e' => self.date[2] = Some(number),
+            'H' => self.clock[0] = number,
+            'M' => self.clock[1] = number,
+            'S' => self.clock[2] = number,
+            's' => self.epoch = Some(number),
+            'f' => self.nanos = u32::try_from(number).ok()?,
+            _ => self.offset = number,
+        }
+        Some(rest)
+    }
+
+    /// Reads several directives, with what stands between them.
+    fn take_all<'t>(&mut self, directives: &str, mut text: &'t str) -> Option<&'t str> {
+        for letter in directives.chars() {
+            text = if letter.is_ascii_alphabetic() {
+                self.take(letter, text)?
+            } else {
+                text.strip_prefix(letter)?
+            };
+        }
+        Some(text)
+    }
+
+    /// Reads seconds, and their fraction when there is one.
+    fn take_seconds<'t>(&mut self, text: &'t str) -> Option<&'t str> {
+        let rest = self.take('S', text)?;
+        match rest.strip_prefix('.') {
+            Some(fraction) => self.take('f', fraction),
+            None => Some(rest),
         }
     }
 
     fn time(&self) -> Option<Time> {
-        let seconds = if let Some(epoch) = self.epoch {
-            epoch
-        } else {
-            let [Some(year), Some(month), Some(day)] = self.date else {
-                return None;
-            };
-            let [hour, minute, second] = self.clock;
-            Time::parse(&format!(
-                "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
-            ))?
-            .seconds
-        };
         Some(Time {
-            seconds: seconds - self.offset,
+            seconds: self.seconds()? - self.offset,
             nanos: self.nanos,
         })
+    }
+
+    fn seconds(&self) -> Option<i64> {
+        if let Some(epoch) = self.epoch {
+            return Some(epoch);
+        }
+        let [Some(year), Some(month), Some(day)] = self.date else {
+            return None;
+        };
+        let [hour, minute, second] = self.clock;
+        let text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
+        Some(Time::parse(&text)?.seconds)
     }
 }
 
@@ -136,22 +155,35 @@ fn number(text: &str, most: usize) -> Option<(i64, &str)> {
     Some((text[..digits].parse().ok()?, &text[digits..]))
 }
 
-fn fraction(text: &str) -> Option<(u32, &str)> {
+/// A fraction of a second, of any number of digits.
+fn nanoseconds(text: &str) -> Option<(i64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return None;
+    }
     let padded = format!("{:0<9}", &text[..digits]);
-    Some((
-        padded[..9].parse().ok().filter(|_| digits > 0)?,
-        &text[digits..],
-    ))
+    Some((padded[..9].parse().ok()?, &text[digits..]))
+}
+
+fn behind_zone(text: &str) -> Option<&str> {
+    for zone in ["UTC", "GMT", "Z"] {
+        if let Some(rest) = text.strip_prefix(zone) {
+            return Some(rest);
+        }
+    }
+    None
 }
 
 fn month(text: &str) -> Option<(i64, &str)> {
     const NAMES: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ];
-    (1..)
-        .zip(NAMES)
-        .find_map(|(n, name)| Some((n, text.strip_prefix(name)?)))
+    for (number, name) in (1..).zip(NAMES) {
+        if let Some(rest) = text.strip_prefix(name) {
+            return Some((number, rest));
+        }
+    }
+    None
 }
 
 fn offset(text: &str) -> Option<(i64, &str)> {

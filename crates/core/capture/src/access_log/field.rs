@@ -112,7 +112,7 @@ pub(super) enum FieldShape {
     Protocol,
     /// Short names with commas, `-` or nothing.
     Flags,
-    /// The same with long names.
+    /// Long names with commas, `-` or nothing.
     LongFlags,
     /// Without quotes.
     Phrase,
@@ -130,28 +130,17 @@ impl FieldShape {
             Self::Name => has_neither(text),
             Self::Number => text.iter().all(u8::is_ascii_digit) || text == b"-",
             Self::Time => is_time(text),
-            Self::Protocol => {
-                let version = text.strip_prefix(b"HTTP/").unwrap_or(b"");
-                text.len() < 2
-                    || (!version.is_empty()
-                        && version.iter().all(|b| b.is_ascii_digit() || *b == b'.'))
-            }
-            Self::Flags => text.iter().all(|b| {
-                b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b',' | b'-' | b'_')
-            }),
-            Self::LongFlags => text
+            Self::Protocol => is_protocol(text),
+            Self::Flags => text
                 .iter()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b',' | b'-' | b'_')),
+                .all(|&b| is_of_flags(b) && !b.is_ascii_lowercase()),
+            Self::LongFlags => text.iter().all(|&b| is_of_flags(b)),
             Self::Phrase => memchr::memchr(b'"', text).is_none(),
-            Self::Details => {
-                let closed = matches!(text.last(), Some(b'}' | b']' | b')'));
-                has_neither(text)
-                    && (closed || !text.iter().any(|b| matches!(b, b'{' | b'[' | b'(')))
-            }
+            Self::Details => has_neither(text) && is_closed(text),
         }
     }
 
-    /// The same as a regular expression, which takes the shortest that lets the rest of the line
+    /// The shape as a regular expression, which takes the shortest that lets the rest of the line
     /// match.
     pub(super) fn pattern(self) -> &'static str {
         match self {
@@ -175,6 +164,28 @@ fn has_neither(text: &[u8]) -> bool {
         0..32 => !text.iter().any(|b| matches!(b, b' ' | b'"')),
         _ => memchr::memchr2(b' ', b'"', text).is_none(),
     }
+}
+
+/// `-`, nothing, or a version of HTTP.
+#[inline]
+fn is_protocol(text: &[u8]) -> bool {
+    if text.len() < 2 {
+        return true;
+    }
+    let version = text.strip_prefix(b"HTTP/").unwrap_or_default();
+    !version.is_empty() && version.iter().all(|b| b.is_ascii_digit() || *b == b'.')
+}
+
+#[inline]
+fn is_of_flags(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b',' | b'-' | b'_')
+}
+
+/// Whether an argument that is opened is also closed at the end.
+#[inline]
+fn is_closed(text: &[u8]) -> bool {
+    matches!(text.last(), Some(b'}' | b']' | b')'))
+        || !text.iter().any(|b| matches!(b, b'{' | b'[' | b'('))
 }
 
 fn is_time(text: &[u8]) -> bool {
@@ -227,19 +238,17 @@ pub(super) fn of_operator(name: &str, argument: &str) -> (Option<LogField>, Fiel
 
 /// "`%REQ(X?Y):Z%`: X is the main HTTP header, Y is the alternative one".
 fn of_header(operator: &str, argument: &str) -> (Option<LogField>, FieldShape) {
-    let mut names = argument.split('?').map(str::to_ascii_lowercase);
-    let (main, other) = (
-        names.next().unwrap_or_default(),
-        names.next().unwrap_or_default(),
-    );
+    let argument = argument.to_ascii_lowercase();
+    let (main, alternatives) = argument.split_once('?').unwrap_or((&argument, ""));
+    let other = alternatives.split('?').next().unwrap_or_default();
     if operator.starts_with("RESP") {
-        return match main.as_str() {
+        return match main {
             "x-envoy-upstream-service-time" => (Some(LogField::ServiceTime), FieldShape::Word),
             "grpc-status" => (Some(LogField::GrpcStatus), FieldShape::Word),
             _ => (None, FieldShape::Any),
         };
     }
-    let (field, class) = match (main.as_str(), other.as_str()) {
+    let (field, class) = match (main, other) {
         (":method", _) => (LogField::Method, FieldShape::Name),
         (":path", _) | ("x-envoy-original-path", ":path") => (LogField::Path, FieldShape::Any),
         (":authority" | "host", _) => (LogField::Authority, FieldShape::Name),

@@ -27,7 +27,7 @@ pub struct TextFormat {
     slots: Vec<Slot>,
     /// The slow way, for lines in which a value holds what also stands between fields.
     strict: OnceLock<Option<Regex>>,
-    /// The same when a route has a name with blanks.
+    /// The slowest, for when a route has a name with blanks.
     loose: OnceLock<Option<Regex>>,
 }
 

@@ -11,18 +11,19 @@ impl JsonFormat {
     /// Reads a line; none when it is no object, or does not say how the request ended.
     pub(super) fn read<'a>(&'a self, line: &'a str) -> Option<AccessRecord<'a>> {
         let mut record = AccessRecord::of(line);
-        let known = self.fill(whole(line)?, &mut record)?;
-        // `omit_empty_values` leaves keys out, but never the status.
-        let tells = if self.writes(LogField::Code) {
-            known.code
+        let facts = self.fill(whole(line)?, &mut record)?;
+        // `omit_empty_values` leaves keys out, but never the status. A format without one is told
+        // by having most of its keys.
+        let is_ours = if self.writes(LogField::Code) {
+            facts.code
         } else {
-            known.keys * 2 > self.keys.len()
+            facts.keys * 2 > self.keys.len()
         };
-        tells.then_some(record)
+        is_ours.then_some(record)
     }
 
     fn fill<'a>(&'a self, raw: Raw<'a>, record: &mut AccessRecord<'a>) -> Option<ObjectFacts> {
-        let mut known = ObjectFacts::default();
+        let mut facts = ObjectFacts::default();
         let mut expected = 0;
         let mut members = raw.members();
         for (key, value) in members.by_ref() {
@@ -30,49 +31,20 @@ impl JsonFormat {
                 continue;
             };
             expected = at + 1;
-            known.keys += 1;
-            match &self.keys[at].value {
-                JsonValue::Field(LogField::Code, _) => {
-                    let text = scalar(value)?;
-                    known.code |=
-                        text.is_empty() || text == "-" || text.bytes().all(|b| b.is_ascii_digit());
-                    record.set(LogField::Code, text);
-                }
-                JsonValue::Field(field, clock) => {
-                    let text = scalar(value)?;
-                    match clock {
-                        Some(clock) => {
-                            record.set(*field, Cow::Owned(clock.read(&text).into_owned()))
-                        }
-                        None => record.set(*field, text),
-                    }
-                }
-                JsonValue::Other => record
-                    .others
-                    .push((Cow::Borrowed(&self.keys[at].key), scalar(value)?)),
-                JsonValue::Text(format) => {
-                    let text = scalar(value)?;
-                    let parts = format.quick(&text).or_else(|| format.careful(&text))?;
-                    known.code |= !parts.get(LogField::Code).is_empty();
-                    record.take(&format.fields(), &parts);
-                }
-                JsonValue::Object(format) => {
-                    let inner = format.fill(value, record)?;
-                    known.code |= inner.code;
-                }
-            }
+            facts.keys += 1;
+            facts.code |= self.keys[at].fill(value, record)?;
         }
-        members.fault().is_none().then_some(known)
+        members.fault().is_none().then_some(facts)
     }
 
     /// Envoy sorts the keys, so the next one is most often the one expected.
     fn position(&self, key: &str, expected: usize) -> Option<usize> {
-        let is = |at: &usize| self.keys.get(*at).is_some_and(|entry| entry.key == key);
-        Some(expected).filter(is).or_else(|| {
-            self.keys
-                .binary_search_by(|entry| entry.key.as_str().cmp(key))
-                .ok()
-        })
+        if self.keys.get(expected).is_some_and(|own| own.key == key) {
+            return Some(expected);
+        }
+        self.keys
+            .binary_search_by(|own| own.key.as_str().cmp(key))
+            .ok()
     }
 
     fn writes(&self, field: LogField) -> bool {
@@ -85,17 +57,53 @@ impl JsonFormat {
     }
 }
 
-/// What was met in an object.
+impl JsonKey {
+    /// Puts a member's value into the record and tells whether it holds a status. None when the
+    /// value is not of this format.
+    fn fill<'a>(&'a self, value: Raw<'a>, record: &mut AccessRecord<'a>) -> Option<bool> {
+        match &self.value {
+            JsonValue::Field(LogField::Code, _) => {
+                let text = scalar(value)?;
+                let is_code = text == "-" || text.bytes().all(|b| b.is_ascii_digit());
+                record.set(LogField::Code, text);
+                return Some(is_code);
+            }
+            JsonValue::Field(field, None) => record.set(*field, scalar(value)?),
+            JsonValue::Field(field, Some(clock)) => {
+                let time = clock.read(&scalar(value)?).into_owned();
+                record.set(*field, Cow::Owned(time));
+            }
+            JsonValue::Other => {
+                let other = (Cow::Borrowed(self.key.as_str()), scalar(value)?);
+                record.others.push(other);
+            }
+            JsonValue::Text(format) => {
+                let text = scalar(value)?;
+                let parts = format.quick(&text).or_else(|| format.careful(&text))?;
+                record.take(&format.fields(), &parts);
+                return Some(!parts.get(LogField::Code).is_empty());
+            }
+            JsonValue::Object(format) => return Some(format.fill(value, record)?.code),
+        }
+        Some(false)
+    }
+}
+
+/// What tells whether an object is of the format.
 #[derive(Default)]
 struct ObjectFacts {
+    /// How many of the format's keys it has.
     keys: usize,
+    /// Whether it has a status.
     code: bool,
 }
 
 /// The object, when the line is nothing else.
 fn whole(line: &str) -> Option<Raw<'_>> {
-    let is_object = line.starts_with('{') && line.ends_with('}');
-    is_object.then(|| Raw::of(line).ok()).flatten()
+    if !line.starts_with('{') || !line.ends_with('}') {
+        return None;
+    }
+    Raw::of(line).ok()
 }
 
 /// "missing = `null`", and in old releases `"-"`.

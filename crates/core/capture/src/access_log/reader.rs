@@ -1,7 +1,7 @@
 //! Lines of one log, told apart: requests, other lines, and lines that are neither.
 
 use super::builtin;
-use super::format::{LogFormat, TextFormat};
+use super::format::LogFormat;
 use super::record::AccessRecord;
 use super::wrapping::{is_of_agent, unwrap};
 
@@ -75,6 +75,7 @@ impl<'f> LogReader<'f> {
         self.unwrapped(line)
     }
 
+    /// Takes off what others have put around the line, and puts cut lines together.
     fn unwrapped<'a>(&mut self, line: &'a str) -> LineKind<'a>
     where
         'f: 'a,
@@ -102,6 +103,7 @@ impl<'f> LogReader<'f> {
         }
     }
 
+    /// Tries every format, and then whether one begins somewhere in the line.
     fn known<'a>(&mut self, text: &'a str) -> LineKind<'a>
     where
         'f: 'a,
@@ -113,66 +115,79 @@ impl<'f> LogReader<'f> {
             return LineKind::Malformed;
         }
         // Whatever a shipper has put before it, the line itself is whole.
-        let behind =
-            start_in(text).and_then(|text| self.quick(text).or_else(|| self.careful(text)));
-        behind.map_or(LineKind::Other, LineKind::Access)
+        let Some(text) = start_in(text) else {
+            return LineKind::Other;
+        };
+        match self.quick(text).or_else(|| self.careful(text)) {
+            Some(record) => LineKind::Access(record),
+            None => LineKind::Other,
+        }
     }
 
     fn quick<'a>(&mut self, line: &'a str) -> Option<AccessRecord<'a>>
     where
         'f: 'a,
     {
-        let one = |format: &'f LogFormat| match format {
-            LogFormat::Text(text) => text.quick(line),
-            LogFormat::Json(json) => json.read(line),
-        };
-        if let Some(record) = one(self.formats[self.last]) {
+        if let Some(record) = self.formats[self.last].quick(line) {
             return Some(record);
         }
-        let found = self
-            .formats
-            .iter()
-            .enumerate()
-            .find_map(|(i, format)| Some((i, one(format)?)));
-        found.map(|(i, record)| (self.last = i, record).1)
+        for (i, format) in self.formats.iter().enumerate() {
+            if let Some(record) = format.quick(line) {
+                self.last = i;
+                return Some(record);
+            }
+        }
+        None
     }
 
     fn careful<'a>(&self, line: &'a str) -> Option<AccessRecord<'a>>
     where
         'f: 'a,
     {
-        self.texts()
-            .filter(|format| format.begins(line))
-            .find_map(|format| format.careful(line))
+        for format in &self.formats {
+            if let LogFormat::Text(text) = format
+                && text.begins(line)
+                && let Some(record) = text.careful(line)
+            {
+                return Some(record);
+            }
+        }
+        None
     }
 
     fn begins(&self, line: &str) -> bool {
-        let is_json = || line.starts_with("{\"") && line.contains("\"response_code\"");
-        self.texts().any(|format| format.begins(line)) || is_json()
-    }
-
-    fn texts(&self) -> impl Iterator<Item = &'f TextFormat> + use<'_, 'f> {
-        self.formats.iter().filter_map(|format| {
-            if let LogFormat::Text(text) = format {
-                Some(text)
-            } else {
-                None
+        for format in &self.formats {
+            if let LogFormat::Text(text) = format
+                && text.begins(line)
+            {
+                return true;
             }
-        })
+        }
+        line.starts_with("{\"") && line.contains("\"response_code\"")
+    }
+}
+
+impl LogFormat {
+    fn quick<'a>(&'a self, line: &'a str) -> Option<AccessRecord<'a>> {
+        match self {
+            Self::Text(text) => text.quick(line),
+            Self::Json(json) => json.read(line),
+        }
     }
 }
 
 /// Where `[2026-` or `{"` stands in a line, not too far from its start.
 fn start_in(line: &str) -> Option<&str> {
-    let at = line
-        .as_bytes()
-        .windows(6)
-        .take(300)
-        .skip(1)
-        .position(|six| match six {
+    // The first byte is left out: a line that starts there was tried already.
+    for (at, six) in line.as_bytes().windows(6).enumerate().take(300).skip(1) {
+        let is_start = match six {
             [b'[', year @ .., b'-'] => year.iter().all(u8::is_ascii_digit),
             [b'{', b'"', ..] => true,
             _ => false,
-        })?;
-    line.get(at + 1..)
+        };
+        if is_start {
+            return line.get(at..);
+        }
+    }
+    None
 }

@@ -103,38 +103,39 @@ impl<'a> AccessRecord<'a> {
 
     /// What another record has and this one lacks.
     pub(super) fn take(&mut self, fields: &[LogField], other: &AccessRecord<'_>) {
-        for field in fields.iter().filter(|field| !other.get(**field).is_empty()) {
-            self.set(*field, Cow::Owned(other.get(*field).to_owned()));
+        for &field in fields {
+            let text = other.get(field);
+            if !text.is_empty() {
+                self.set(field, Cow::Owned(text.to_owned()));
+            }
         }
-        let own = |text: &Cow<'_, str>| Cow::Owned(text.clone().into_owned());
-        self.others.extend(
-            other
-                .others
-                .iter()
-                .map(|(name, value)| (own(name), own(value))),
-        );
+        for (name, value) in &other.others {
+            let name = Cow::Owned(name.clone().into_owned());
+            let value = Cow::Owned(value.clone().into_owned());
+            self.others.push((name, value));
+        }
     }
 
-    /// The same with texts of its own.
+    /// A record that no longer needs the line: its text becomes the first of the record's own.
     pub(super) fn into_owned(self) -> AccessRecord<'static> {
         let shift = u32::try_from(self.line.len()).unwrap_or(0);
-        let moved = |TextSpan { start, end }: TextSpan| {
-            let by = if start >= OWN { shift } else { OWN };
-            TextSpan {
-                start: start + by,
-                end: end + by,
-            }
-        };
-        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        let mut values = self.values;
+        for span in &mut values {
+            let by = if span.start >= OWN { shift } else { OWN };
+            span.start += by;
+            span.end += by;
+        }
+        let mut others = Vec::with_capacity(self.others.len());
+        for (name, value) in self.others {
+            let name = Cow::Owned(name.into_owned());
+            let value = Cow::Owned(value.into_owned());
+            others.push((name, value));
+        }
         AccessRecord {
             line: "",
             own: self.line.to_owned() + &self.own,
-            values: self.values.map(moved),
-            others: self
-                .others
-                .into_iter()
-                .map(|(name, value)| (own(name), own(value)))
-                .collect(),
+            values,
+            others,
         }
     }
 }
@@ -165,9 +166,10 @@ fn short_names(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.split(',').all(|flag| flag.len() <= 5) {
         return text;
     }
-    let short: Vec<&str> = text
-        .split(',')
-        .map(|name| flags::named(name).map_or(name, |flag| flag.code))
-        .collect();
+    let mut short = Vec::new();
+    for name in text.split(',') {
+        // What is no flag of Envoy's own stays as it is.
+        short.push(flags::named(name).map_or(name, |flag| flag.code));
+    }
     Cow::Owned(short.join(","))
 }

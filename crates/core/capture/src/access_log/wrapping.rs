@@ -21,67 +21,66 @@ pub(super) fn unwrap(line: &str) -> Option<InnerLine<'_>> {
     if let Some(rest) = text.strip_prefix("[pod/") {
         text = rest.split_once("] ")?.1;
     }
+    let mut is_part = false;
     if let Some(rest) = behind_time(text) {
-        let (inner, is_part) = behind_stream(rest).unwrap_or((rest, false));
-        return Some(InnerLine {
-            text: Cow::Borrowed(inner),
-            is_part,
-        });
+        (text, is_part) = behind_stream(rest).unwrap_or((rest, false));
     }
-    if text.len() < line.len() {
-        return Some(InnerLine {
-            text: Cow::Borrowed(text),
-            is_part: false,
-        });
-    }
-    carried(line).map(|text| InnerLine {
-        text,
-        is_part: false,
-    })
+    let text = if text.len() < line.len() {
+        Cow::Borrowed(text)
+    } else {
+        carried(line)?
+    };
+    Some(InnerLine { text, is_part })
 }
 
 /// What other programs in the container write, such as
 /// `2026-11-15T06:30:49.298228Z\tinfo\tStarting`: a time, a tab and a level.
 pub(super) fn is_of_agent(line: &str) -> bool {
-    let Some((time, rest)) = line.split_once('\t') else {
+    let mut parts = line.splitn(3, '\t');
+    let (Some(time), Some(level), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
         return false;
     };
-    Time::parse(time).is_some()
-        && rest
-            .split_once('\t')
-            .is_some_and(|(level, _)| level.len() < 10)
+    level.len() < 10 && Time::parse(time).is_some()
 }
 
 fn behind_time(text: &str) -> Option<&str> {
-    text.as_bytes().first().filter(|b| b.is_ascii_digit())?;
+    // Nearly no line starts with a digit, and then there is nothing to search for.
+    if !text.as_bytes().first()?.is_ascii_digit() {
+        return None;
+    }
     let (time, rest) = text.split_once(' ')?;
-    Time::parse(time).map(|_| rest)
+    Time::parse(time)?;
+    Some(rest)
 }
 
 /// The container runtime interface's `stdout F `, where F is a full line and P a part of one.
 fn behind_stream(text: &str) -> Option<(&str, bool)> {
-    let rest = text
-        .strip_prefix("stdout ")
-        .or_else(|| text.strip_prefix("stderr "))?;
-    rest.strip_prefix("F ")
-        .map(|rest| (rest, false))
-        .or_else(|| rest.strip_prefix("P ").map(|rest| (rest, true)))
+    let (stream, rest) = text.split_once(' ')?;
+    if !matches!(stream, "stdout" | "stderr") {
+        return None;
+    }
+    match rest.split_once(' ')? {
+        ("F", line) => Some((line, false)),
+        ("P", line) => Some((line, true)),
+        _ => None,
+    }
 }
 
 /// `{"log":"…\n","stream":"stdout"}`, as Docker and log shippers write it.
 fn carried(line: &str) -> Option<Cow<'_, str>> {
-    let raw = line
-        .starts_with('{')
-        .then(|| Raw::of(line).ok())
-        .flatten()?;
-    let mut members = raw.members();
-    let (_, value) = members
-        .find(|(key, _)| matches!(&**key, "log" | "message" | "msg" | "textPayload" | "line"))?;
-    let text = value.string()?;
-    Some(match text {
-        Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
-        Cow::Owned(text) => Cow::Owned(text.trim_end().to_owned()),
-    })
+    if !line.starts_with('{') {
+        return None;
+    }
+    for (key, value) in Raw::of(line).ok()?.members() {
+        if !matches!(&*key, "log" | "message" | "msg" | "textPayload" | "line") {
+            continue;
+        }
+        return Some(match value.string()? {
+            Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
+            Cow::Owned(text) => Cow::Owned(text.trim_end().to_owned()),
+        });
+    }
+    None
 }
 
 #[cfg(test)]

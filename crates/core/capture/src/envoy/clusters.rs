@@ -56,11 +56,8 @@ pub enum HostAddress<'a> {
 /// # Errors
 /// When the document is neither.
 pub fn as_json(doc: &str) -> Result<Cow<'_, str>, TextFault> {
-    if doc
-        .trim_start_matches('\u{feff}')
-        .trim_start()
-        .starts_with(['{', '['])
-    {
+    let start = doc.trim_start_matches('\u{feff}').trim_start();
+    if start.starts_with(['{', '[']) {
         return Ok(Cow::Borrowed(doc));
     }
     text::to_json(doc).map(Cow::Owned)
@@ -95,20 +92,21 @@ impl<'a> HostStatus<'a> {
 
     /// `region/zone/sub_zone`, as far as known.
     pub fn locality(&self) -> String {
-        self.raw
-            .get("locality")
-            .map(read_locality)
-            .unwrap_or_default()
+        match self.raw.get("locality") {
+            Some(locality) => read_locality(locality),
+            None => String::new(),
+        }
     }
 
     /// A counter such as `rq_error`; 0 when the host has none of that name.
     pub fn counter(&self, name: &str) -> u64 {
-        let stat = self
-            .raw
-            .list("stats")
-            .find(|stat| stat.string_at("name").is_some_and(|n| n == name));
-        stat.and_then(|stat| stat.get("value")?.number())
-            .unwrap_or(0)
+        for stat in self.raw.list("stats") {
+            if stat.string_at("name").as_deref() == Some(name) {
+                // Proto3 JSON leaves a zero out.
+                return stat.get("value").and_then(Raw::number).unwrap_or(0);
+            }
+        }
+        0
     }
 
     fn health_status(&self) -> Option<Raw<'a>> {
@@ -175,13 +173,17 @@ impl<'a> HostStatus<'a> {
                 "outlier detection",
             ),
         ];
-        if let Some((_, word, why)) = WORDS.iter().find(|(flag, ..)| self.has(flag)) {
-            return (Cow::Borrowed(word), why);
+        for (flag, word, why) in WORDS {
+            if self.has(flag) {
+                return (Cow::Borrowed(word), why);
+            }
         }
-        match self.eds_health() {
-            word if matches!(&*word, "HEALTHY" | "UNKNOWN") => (Cow::Borrowed("HEALTHY"), ""),
-            other => (other, "istiod says so (EDS)"),
+        let word = self.eds_health();
+        // EDS that says nothing of a host takes it for healthy.
+        if matches!(&*word, "HEALTHY" | "UNKNOWN") {
+            return (Cow::Borrowed("HEALTHY"), "");
         }
+        (word, "istiod says so (EDS)")
     }
 }
 
@@ -242,14 +244,18 @@ impl fmt::Display for HostAddress<'_> {
 /// The parts of an `envoy.config.core.v3.Locality`, up to the first empty one as istioctl shows
 /// them.
 pub fn read_locality(locality: Raw<'_>) -> String {
-    let parts =
-        ["region", "zone", "sub_zone"].map(|key| locality.string_at(key).unwrap_or_default());
-    let known: Vec<_> = parts
-        .iter()
-        .take_while(|part| !part.is_empty())
-        .map(|part| &**part)
-        .collect();
-    known.join("/")
+    let mut text = String::new();
+    for key in ["region", "zone", "sub_zone"] {
+        let part = locality.string_at(key).unwrap_or_default();
+        if part.is_empty() {
+            break;
+        }
+        if !text.is_empty() {
+            text.push('/');
+        }
+        text.push_str(&part);
+    }
+    text
 }
 
 #[cfg(test)]

@@ -90,11 +90,12 @@ impl<'a> Dump<'a> {
 
     /// The section as it stands in the dump; of several the last one, as istioctl takes it.
     pub fn section(&self, section: Section) -> Option<Raw<'a>> {
-        self.sections
-            .iter()
-            .rev()
-            .find(|(s, _)| *s == section)
-            .map(|(_, raw)| *raw)
+        for (own, raw) in self.sections.iter().rev() {
+            if *own == section {
+                return Some(*raw);
+            }
+        }
+        None
     }
 
     /// The resources of a section, in the dump's order.
@@ -117,50 +118,34 @@ impl<'a> Dump<'a> {
             return;
         };
         if wanted.contains(&section) {
-            config.members(|key, value| {
-                if let Some(state) = section.list_state(key)
-                    && self.expect(ValueKind::Array, value, || format!("`{key}`"))
-                {
-                    value.elements(|entry| self.entry(section, state, entry));
-                }
-            });
+            config.members(|key, value| self.list(section, key, value));
         } else {
             config.skip();
         }
         self.sections.push((section, config.since(start)));
     }
 
-    /// Whether the value is of that kind; if not it is noted.
-    fn expect(
-        &mut self,
-        kind: ValueKind,
-        value: &Cursor<'a>,
-        what: impl FnOnce() -> String,
-    ) -> bool {
-        let is = value.peek().kind() == kind;
-        if !is {
-            let wanted = if kind == ValueKind::Array {
-                "a list"
-            } else {
-                "an object"
-            };
-            self.odd.push(TextFault::new(
-                value.offset(),
-                format!("{} is not {wanted}", what()),
-            ));
+    /// Reads a member of a section, if it lists resources.
+    fn list(&mut self, section: Section, key: &str, value: &mut Cursor<'a>) {
+        let Some(state) = section.list_state(key) else {
+            return;
+        };
+        if value.peek().kind() != ValueKind::Array {
+            let what = format!("`{key}` is not a list");
+            return self.odd.push(TextFault::new(value.offset(), what));
         }
-        is
+        value.elements(|entry| self.entry(section, state, entry));
     }
 
     fn entry(&mut self, section: Section, state: ResourceState, cursor: &mut Cursor<'a>) {
-        if !self.expect(ValueKind::Object, cursor, || {
-            format!("an entry of {}", section.message())
-        }) {
-            return;
+        if cursor.peek().kind() != ValueKind::Object {
+            let what = format!("an entry of {} is not an object", section.message());
+            return self.odd.push(TextFault::new(cursor.offset(), what));
         }
         let start = cursor.peek();
         let mut odd = Vec::new();
         let mut entry = DumpEntry::default();
+        // A `DynamicListener` holds a state each of what is active, warming and draining.
         let mut states: Vec<(ResourceState, DumpEntry<'a>)> = Vec::new();
         cursor.members(|key, value| match ResourceState::of_listener(key) {
             Some(state) => {
@@ -237,26 +222,29 @@ impl<'a> DumpEntry<'a> {
             "error_state" => self.error = Some(Rejection::read(value)),
             _ => {
                 self.raw = value.raw();
-                let name = self
-                    .raw
-                    .and_then(|raw| raw.get(section.name_key()))
-                    .filter(|n| n.kind() != ValueKind::String);
-                odd.extend(name.map(|n| {
-                    TextFault::new(
-                        n.offset(),
-                        format!("`{}` is not a string", section.name_key()),
-                    )
-                }));
+                let name_key = section.name_key();
+                if let Some(raw) = self.raw
+                    && let Some(name) = raw.get(name_key)
+                    && name.kind() != ValueKind::String
+                {
+                    let what = format!("`{name_key}` is not a string");
+                    odd.push(TextFault::new(name.offset(), what));
+                }
             }
         }
     }
 
     fn resource(self, section: Section, state: ResourceState, entry: Raw<'a>) -> Resource<'a> {
-        let own_name = || self.raw?.string_at(section.name_key());
+        // Only some entries repeat the name that the resource has.
+        let name = match (self.name, self.raw) {
+            (Some(name), _) => name,
+            (None, Some(raw)) => raw.string_at(section.name_key()).unwrap_or_default(),
+            (None, None) => Cow::default(),
+        };
         Resource {
             section,
             state,
-            name: self.name.clone().or_else(own_name).unwrap_or_default(),
+            name,
             version: self.version.unwrap_or_default(),
             last_updated: self.last_updated.unwrap_or_default(),
             error: self.error,

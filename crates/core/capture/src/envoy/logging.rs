@@ -88,28 +88,31 @@ impl LogLevels {
     /// is another answer.
     pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
-        lines
-            .by_ref()
-            .find(|line| line.trim_end() == "active loggers:")?;
-        let one = |line: &str| {
-            let (name, level) = line.trim().rsplit_once(": ")?;
-            Some((name.to_owned(), ComponentLevel::parse(level.trim())?))
-        };
-        Some(Self(lines.filter_map(one).collect()))
+        lines.find(|line| line.trim_end() == "active loggers:")?;
+        let mut levels = BTreeMap::new();
+        for line in lines {
+            let Some((name, level)) = line.trim().rsplit_once(": ") else {
+                continue;
+            };
+            if let Some(level) = ComponentLevel::parse(level.trim()) {
+                levels.insert(name.to_owned(), level);
+            }
+        }
+        Some(Self(levels))
     }
 
     /// Reads ztunnel's answer: `current log level is hickory_server=off,info`. The level for all is
     /// called `default`.
     pub fn parse_ztunnel(text: &str) -> Option<Self> {
         let list = text.trim().strip_prefix("current log level is ")?;
-        let one = |part: &str| {
-            let (name, level) = part
-                .trim()
-                .rsplit_once('=')
-                .unwrap_or(("default", part.trim()));
-            Some((name.to_owned(), ComponentLevel::parse(level)?))
-        };
-        Some(Self(list.split(',').filter_map(one).collect()))
+        let mut levels = BTreeMap::new();
+        for part in list.split(',').map(str::trim) {
+            let (name, level) = part.rsplit_once('=').unwrap_or(("default", part));
+            if let Some(level) = ComponentLevel::parse(level) {
+                levels.insert(name.to_owned(), level);
+            }
+        }
+        Some(Self(levels))
     }
 
     /// With `--enable-fine-grain-logging` each source file is a logger, and is only listed once it
@@ -120,13 +123,13 @@ impl LogLevels {
 
     /// The level that most components have.
     pub fn usual(&self) -> Option<ComponentLevel> {
-        let count =
-            |level: ComponentLevel| self.0.values().filter(|other| **other == level).count();
-        ComponentLevel::ALL
-            .into_iter()
-            .rev()
-            .max_by_key(|level| count(*level))
-            .filter(|level| count(*level) > 0)
+        let mut counts: BTreeMap<ComponentLevel, usize> = BTreeMap::new();
+        for level in self.0.values() {
+            *counts.entry(*level).or_default() += 1;
+        }
+        // Of two that are equally common the louder one.
+        let most_common = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
+        Some(most_common.0)
     }
 
     /// The components that have another level than this.
@@ -139,11 +142,11 @@ impl LogLevels {
 
     /// `rbac:debug,jwt:debug`
     pub fn told(&self) -> String {
-        self.0
-            .iter()
-            .map(|(name, level)| format!("{name}:{level}"))
-            .collect::<Vec<_>>()
-            .join(",")
+        let mut parts = Vec::new();
+        for (name, level) in &self.0 {
+            parts.push(format!("{name}:{level}"));
+        }
+        parts.join(",")
     }
 }
 

@@ -39,36 +39,38 @@ pub fn istio_config(metadata: Raw<'_>) -> Option<String> {
     let path = metadata
         .at(["filter_metadata", "istio", "config"])?
         .string()?;
+    if path.is_empty() {
+        return None;
+    }
     if !path.starts_with("/apis/networking.istio.io/") {
-        return (!path.is_empty()).then(|| "<unknown>".to_owned());
+        return Some("<unknown>".to_owned());
     }
     let pieces: Vec<_> = path.split('/').collect();
-    (pieces.len() == 8).then(|| format!("{}.{}", pieces[7], pieces[5]))
+    let [.., namespace, _, name] = pieces[..] else {
+        return None;
+    };
+    (pieces.len() == 8).then(|| format!("{name}.{namespace}"))
 }
 
 /// Kind, namespace and name of the object that `metadata.filter_metadata.istio.config` names.
 pub fn config_object(path: &str) -> Option<(String, &str, &str)> {
-    let mut pieces = path
-        .strip_prefix("/apis/")?
-        .split('/')
-        .skip_while(|piece| *piece != "namespaces")
-        .skip(1);
+    let mut pieces = path.strip_prefix("/apis/")?.split('/');
+    pieces.find(|piece| *piece == "namespaces")?;
     let (namespace, kind, name) = (pieces.next()?, pieces.next()?, pieces.next()?);
     Some((camel_case(kind), namespace, name))
 }
 
 /// `virtual-service` is `VirtualService`.
 fn camel_case(kind: &str) -> String {
-    let capital = |word: &str| {
+    let mut out = String::with_capacity(kind.len());
+    for word in kind.split('-') {
         let mut letters = word.chars();
-        letters
-            .next()
-            .into_iter()
-            .flat_map(char::to_uppercase)
-            .chain(letters)
-            .collect::<String>()
-    };
-    kind.split('-').map(capital).collect()
+        if let Some(first) = letters.next() {
+            out.extend(first.to_uppercase());
+        }
+        out.push_str(letters.as_str());
+    }
+    out
 }
 
 #[cfg(test)]

@@ -13,19 +13,18 @@ pub struct ResponseDetail {
 
 /// The value of that name; or else of the family that the name starts with, such as `http1.`.
 pub fn detail(name: &str) -> Option<&'static ResponseDetail> {
-    let is_family = |detail: &&ResponseDetail| {
-        detail.name.ends_with(['.', '_']) && name.len() > detail.name.len()
-    };
-    let family = || {
-        DETAILS
-            .iter()
-            .filter(is_family)
-            .find(|detail| name.starts_with(detail.name))
-    };
-    DETAILS
-        .iter()
-        .find(|detail| detail.name == name)
-        .or_else(family)
+    for detail in DETAILS {
+        if detail.name == name {
+            return Some(detail);
+        }
+    }
+    for detail in DETAILS {
+        let is_family = detail.name.ends_with(['.', '_']) && name.len() > detail.name.len();
+        if is_family && name.starts_with(detail.name) {
+            return Some(detail);
+        }
+    }
+    None
 }
 
 const fn row(name: &'static str, flags: &'static str, means: &'static str) -> ResponseDetail {

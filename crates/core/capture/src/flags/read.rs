@@ -2,7 +2,7 @@
 //! gRPC status. What a log holds is read the same way.
 
 use super::transport::{close, transport, ztunnel};
-use super::{Flag, detail, named};
+use super::{detail, named};
 
 /// What a text means, line by line.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,51 +30,63 @@ pub fn read(text: &str) -> Option<Meaning> {
 }
 
 fn flags(text: &str) -> Option<Meaning> {
-    let words: Vec<&str> = text.split(',').map(str::trim).collect();
-    let is_flag =
-        |word: &&str| (2..7).contains(&word.len()) && word.chars().all(|c| c.is_ascii_uppercase());
-    let found: Vec<Option<&Flag>> = words.iter().map(|word| named(word)).collect();
+    let mut codes = Vec::new();
+    let mut means = Vec::new();
+    let mut has_own = false;
+    for word in text.split(',').map(str::trim) {
+        if let Some(flag) = named(word) {
+            has_own = true;
+            codes.push(flag.code);
+            means.push(format!("{} ({}): {}", flag.code, flag.long, flag.means));
+        } else if looks_like_flag(word) {
+            codes.push(word);
+            means.push(format!(
+                "{word}: no flag of Envoy's own; an extension sets it"
+            ));
+        } else {
+            return None;
+        }
+    }
     // Extensions have flags of their own, but one alone may be any word.
-    let of_others = |word: &&str| is_flag(word) && found.iter().any(Option::is_some);
-    if !words
-        .iter()
-        .zip(&found)
-        .all(|(word, flag)| flag.is_some() || of_others(word))
-    {
+    if !has_own {
         return None;
     }
-    let codes: Vec<&str> = words
-        .iter()
-        .zip(&found)
-        .map(|(word, flag)| flag.map_or(*word, |flag| flag.code))
-        .collect();
-    let has = |code: &str| codes.contains(&code);
-    let one = |(code, flag): (&&str, Option<&Flag>)| match flag {
-        Some(flag) => format!("{code} ({}): {}", flag.long, flag.means),
-        None => format!("{code}: no flag of Envoy's own; an extension sets it"),
-    };
-    let mut means: Vec<String> = codes.iter().zip(found).map(one).collect();
-    let together = match () {
-        () if has("URX") && has("UF") => {
-            Some("together: every try failed to connect; a call is 1 + retries tries")
-        }
-        () if has("URX") && has("UT") => Some("together: every try ran into perTryTimeout"),
-        () if has("URX") && has("UC") => {
-            Some("together: the upstream closed the connection on every try")
-        }
-        () if has("DI") && has("FI") => {
-            Some("together: a delay and an abort, both injected on purpose")
-        }
-        () if has("DI") && has("UT") => {
-            Some("together: the injected delay is longer than the timeout")
-        }
-        () => None,
-    };
-    means.extend(together.map(str::to_owned));
+    if let Some(together) = together(&codes) {
+        means.push(format!("together: {together}"));
+    }
     Some(Meaning {
         what: format!("response flags {}", codes.join(",")),
         means,
     })
+}
+
+fn looks_like_flag(word: &str) -> bool {
+    (2..7).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_uppercase())
+}
+
+/// What two flags mean that neither says alone.
+fn together(codes: &[&str]) -> Option<&'static str> {
+    const PAIRS: [(&str, &str, &str); 5] = [
+        (
+            "URX",
+            "UF",
+            "every try failed to connect; a call is 1 + retries tries",
+        ),
+        ("URX", "UT", "every try ran into perTryTimeout"),
+        (
+            "URX",
+            "UC",
+            "the upstream closed the connection on every try",
+        ),
+        ("DI", "FI", "a delay and an abort, both injected on purpose"),
+        ("DI", "UT", "the injected delay is longer than the timeout"),
+    ];
+    for (one, other, means) in PAIRS {
+        if codes.contains(&one) && codes.contains(&other) {
+            return Some(means);
+        }
+    }
+    None
 }
 
 /// `name`, `name{argument}`, `name[argument]` or `name(argument)`: "from the first opener to the
@@ -97,11 +109,9 @@ fn details(text: &str) -> Option<Meaning> {
             // The separator was a comma up to Envoy 1.30.
             let (reason, transport_reason) = reason.split_once(['|', ',']).unwrap_or((reason, ""));
             means.push(format!("{}: {}", reason.replace('_', " "), reset(reason)));
-            means.extend(
-                transport(transport_reason)
-                    .into_iter()
-                    .flat_map(|reading| reading.means),
-            );
+            if let Some(transport) = transport(transport_reason) {
+                means.extend(transport.means);
+            }
         }
         (_, Some(argument)) if !argument.is_empty() => means.push(argument.replace('_', " ")),
         _ => {}
@@ -117,31 +127,26 @@ fn details(text: &str) -> Option<Meaning> {
 }
 
 fn apart(text: &str) -> (&str, Option<&str>) {
-    let open = text.find(['{', '[', '(']);
+    if let Some(open) = text.find(['{', '[', '(']) {
+        let inside = &text[open + 1..];
+        let argument = inside.rfind(['}', ']', ')']).map(|close| &inside[..close]);
+        return (&text[..open], argument);
+    }
     // `codec_error:…` and `overload_error:…` have their argument behind a colon.
-    match (open, text.split_once(':')) {
-        (Some(open), _) => (
-            &text[..open],
-            text[open + 1..]
-                .rfind(['}', ']', ')'])
-                .map(|close| &text[open + 1..open + 1 + close]),
-        ),
-        (None, Some((name, argument))) => (name, Some(argument)),
-        (None, None) => (text, None),
+    match text.split_once(':') {
+        Some((name, argument)) => (name, Some(argument)),
+        None => (text, None),
     }
 }
 
 /// "Treat the list as open": what has the form of details is taken apart, even when its name is not
 /// known.
 fn unknown_details(text: &str) -> Option<Meaning> {
-    let is_name = |name: &str| {
-        !name.is_empty()
-            && name
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
-    };
     let (name, argument) = apart(text);
-    let argument = argument.filter(|_| text.contains(['{', '[', '(']) && is_name(name))?;
+    if !text.contains(['{', '[', '(']) || !is_details_name(name) {
+        return None;
+    }
+    let argument = argument?;
     let means = vec![
         "not known to this version: a newer Envoy, or an extension; a local reply, since it is not via_upstream"
             .to_owned(),
@@ -153,23 +158,30 @@ fn unknown_details(text: &str) -> Option<Meaning> {
     })
 }
 
-/// `ns[shop]-policy[deny-admin]-rule[0]`
+fn is_details_name(name: &str) -> bool {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    !name.is_empty() && name.chars().all(is_of_name)
+}
+
+/// `ns[shop]-policy[deny-admin]-rule[0]`, as istiod names what it makes of an AuthorizationPolicy.
 fn policy_name(text: &str) -> String {
-    let part = |name: &str| {
-        text.split_once(&format!("{name}["))
-            .and_then(|(_, rest)| rest.split(']').next())
+    let (Some(namespace), Some(policy), Some(rule)) = (
+        bracketed(text, "ns["),
+        bracketed(text, "policy["),
+        bracketed(text, "rule["),
+    ) else {
+        return format!("the policy `{text}`");
     };
-    match (part("ns"), part("policy"), part("rule")) {
-        (Some(namespace), Some(policy), Some(rule)) => {
-            let custom = if text.contains("deny-due-to-bad-CUSTOM-action") {
-                "; its CUSTOM provider is not known to istiod"
-            } else {
-                ""
-            };
-            format!("AuthorizationPolicy {namespace}/{policy}, rule {rule}{custom}")
-        }
-        _ => format!("the policy `{text}`"),
+    let mut name = format!("AuthorizationPolicy {namespace}/{policy}, rule {rule}");
+    if text.contains("deny-due-to-bad-CUSTOM-action") {
+        name.push_str("; its CUSTOM provider is not known to istiod");
     }
+    name
+}
+
+fn bracketed<'t>(text: &'t str, opening: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(opening)?;
+    rest.split(']').next()
 }
 
 fn reset(reason: &str) -> &'static str {
@@ -221,12 +233,14 @@ fn grpc(text: &str) -> Option<Meaning> {
         .trim_start_matches("grpc-status")
         .trim_start_matches("grpc")
         .trim_start_matches([':', ' ', '=']);
-    let number = text.parse().ok().or_else(|| {
-        GRPC_STATUSES
+    let number = match text.parse() {
+        Ok(number) => number,
+        Err(_) => GRPC_STATUSES
             .iter()
-            .position(|name| name.eq_ignore_ascii_case(text))
-    })?;
+            .position(|name| name.eq_ignore_ascii_case(text))?,
+    };
     let name: &str = GRPC_STATUSES.get(number)?;
+    // Envoy answers a gRPC client with HTTP 200 and the status that stands for its own.
     let from_proxy = match number {
         14 => "a proxy sends it for UH, NC, UF, UO and other 502, 503, 504 and 429",
         12 => "a proxy sends it for NR (404)",

@@ -33,7 +33,7 @@ const fn cause(what: &'static str, confirm: &'static str) -> FlagCause {
     }
 }
 
-/// The same where it can be the cause only in some places.
+/// A cause that can be one only in some places.
 const fn cause_at(
     at: &'static [&'static str],
     what: &'static str,

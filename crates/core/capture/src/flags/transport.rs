@@ -296,13 +296,20 @@ const ZTUNNEL: &[Needle] = &[
 
 /// Reads a transport failure reason.
 pub(super) fn transport(text: &str) -> Option<Meaning> {
+    // Access logs have underscores where Envoy's own words have blanks.
     let underscored = text.replace(' ', "_");
-    let mut means: Vec<String> = find(REASONS, &underscored)
-        .map(|means| vec![means.to_owned()])
-        .unwrap_or_default();
-    means.extend(openssl(&underscored));
+    let mut means = Vec::new();
+    if let Some(reason) = find(REASONS, &underscored) {
+        means.push(reason.to_owned());
+    }
+    for error in underscored.split("OPENSSL_internal:").skip(1) {
+        means.push(openssl(error));
+    }
     means.extend(names(text));
-    (!means.is_empty()).then(|| Meaning {
+    if means.is_empty() {
+        return None;
+    }
+    Some(Meaning {
         what: "transport failure reason".to_owned(),
         means,
     })
@@ -321,10 +328,10 @@ pub(super) fn close(text: &str) -> Option<Meaning> {
 pub(super) fn ztunnel(text: &str) -> Option<Meaning> {
     let means = find(ZTUNNEL, text)?;
     let mut means = vec![means.to_owned()];
-    let policy = text
-        .split_once("explicitly denied by: ")
-        .map(|(_, name)| name.trim_matches(['"', ' ']));
-    means.extend(policy.map(|name| format!("AuthorizationPolicy {name}")));
+    if let Some((_, policy)) = text.split_once("explicitly denied by: ") {
+        let name = policy.trim_matches(['"', ' ']);
+        means.push(format!("AuthorizationPolicy {name}"));
+    }
     Some(Meaning {
         what: "error of ztunnel's".to_owned(),
         means,
@@ -334,32 +341,26 @@ pub(super) fn ztunnel(text: &str) -> Option<Meaning> {
 /// Letters count: Envoy's `Connection timed out` and ztunnel's `connection timed out` are not the
 /// same.
 fn find(table: &[Needle], text: &str) -> Option<&'static str> {
-    table
-        .iter()
-        .find(|(needle, _)| text.contains(needle))
-        .map(|(_, means)| *means)
+    for (needle, means) in table {
+        if text.contains(needle) {
+            return Some(means);
+        }
+    }
+    None
 }
 
-/// `TLS_error:|268435581:SSL_routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED:more:TLS_error_end`,
-/// error by error.
-fn openssl(text: &str) -> Vec<String> {
-    let errors = text.split("OPENSSL_internal:").skip(1);
-    let read = |error: &str| {
-        let error = error.split(":TLS_error_end").next().unwrap_or_default();
-        let (reason, more) = error.split_once(':').unwrap_or((error, ""));
-        let plain = |text: &str| text.replace('_', " ").to_lowercase();
-        let more = more.split('|').next().unwrap_or_default();
-        let more = if more.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", more.replace('_', " "))
-        };
-        format!(
-            "OpenSSL says: {}{more}",
-            plain(reason.split('|').next().unwrap_or_default())
-        )
-    };
-    errors.map(read).collect()
+/// One error of `TLS_error:|268435581:SSL_routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED:more:TLS_error_end`,
+/// from behind `OPENSSL_internal:` on. The next one stands behind a `|`.
+fn openssl(error: &str) -> String {
+    let error = error.split(":TLS_error_end").next().unwrap_or_default();
+    let (reason, more) = error.split_once(':').unwrap_or((error, ""));
+    let reason = reason.split('|').next().unwrap_or_default();
+    let more = more.split('|').next().unwrap_or_default();
+    let mut says = format!("OpenSSL says: {}", reason.replace('_', " ").to_lowercase());
+    if !more.is_empty() {
+        says.push_str(&format!(" ({})", more.replace('_', " ")));
+    }
+    says
 }
 
 /// The names that the server's certificate has: `certificate SANs are [spiffe://…]`.
@@ -367,7 +368,6 @@ fn names(text: &str) -> Option<String> {
     let (_, rest) = text
         .split_once("certificate_SANs_are_[")
         .or_else(|| text.split_once("certificate SANs are ["))?;
-    rest.split(']')
-        .next()
-        .map(|names| format!("the certificate is for {}", names.replace(',', ", ")))
+    let names = rest.split(']').next()?.replace(',', ", ");
+    Some(format!("the certificate is for {names}"))
 }

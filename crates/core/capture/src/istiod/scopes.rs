@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::envoy::logging::defaults::value_of;
+use crate::envoy::logging::defaults::{container_args, value_of};
 use meshladder_text::json::{Raw, TextFault, ValueKind};
 use meshladder_text::tree::{Node, Value};
 
@@ -24,34 +24,32 @@ pub struct LogScope {
 /// # Errors
 /// When it is no list.
 pub fn read(text: &str) -> Result<Vec<LogScope>, TextFault> {
-    let own = |scope: Raw<'_>, key: &str| {
-        scope
-            .string_at(key)
-            .map(std::borrow::Cow::into_owned)
-            .unwrap_or_default()
-    };
-    let one = |scope: Raw<'_>| LogScope {
-        name: own(scope, "name"),
-        level: own(scope, "output_level"),
-        stack_trace_level: own(scope, "stack_trace_level"),
-        log_callers: scope
-            .get("log_callers")
-            .and_then(Raw::bool)
-            .unwrap_or(false),
-        description: own(scope, "description"),
-    };
     let list = Raw::of(text)?;
     if list.kind() != ValueKind::Array {
         return Err(TextFault::new(0, "it is no list of scopes"));
     }
-    Ok(list
-        .elements()
-        .map(one)
-        .filter(|scope| !scope.name.is_empty() && !scope.level.is_empty())
-        .collect())
+    let mut scopes = Vec::new();
+    for element in list.elements() {
+        let scope = LogScope::of(element);
+        if !scope.name.is_empty() && !scope.level.is_empty() {
+            scopes.push(scope);
+        }
+    }
+    Ok(scopes)
 }
 
 impl LogScope {
+    fn of(scope: Raw<'_>) -> Self {
+        let text = |key| scope.string_at(key).unwrap_or_default().into_owned();
+        Self {
+            name: text("name"),
+            level: text("output_level"),
+            stack_trace_level: text("stack_trace_level"),
+            log_callers: scope.get("log_callers").and_then(Raw::bool) == Some(true),
+            description: text("description"),
+        }
+    }
+
     /// What ControlZ takes at `/scopej/<name>` to set another level and keep the rest.
     pub fn with_level(&self, level: &str) -> String {
         let scope = [
@@ -75,31 +73,20 @@ pub struct DefaultScopes {
 impl DefaultScopes {
     /// What the pod's container `discovery` is started with; else `info` for all.
     pub fn of_pod(pod: &Node) -> Self {
-        let containers = pod.at(["spec", "containers"]).map_or(&[][..], Node::items);
-        let discovery = containers
-            .iter()
-            .find(|container| container.str_at("name") == Some("discovery"));
-        let args: Vec<String> = discovery
-            .map_or(&[][..], |one| one.items_at("args"))
-            .iter()
-            .filter_map(Node::str)
-            .map(str::to_owned)
-            .collect();
+        let args = container_args(pod, "containers", "discovery").unwrap_or_default();
         let mut defaults = Self {
             all: "info".to_owned(),
             scopes: BTreeMap::new(),
         };
-        for part in value_of(&args, "--log_output_level")
-            .unwrap_or_default()
-            .split(',')
-        {
-            match part.trim().split_once(':') {
+        let list = value_of(&args, "--log_output_level").unwrap_or_default();
+        for part in list.split(',').map(str::trim) {
+            match part.split_once(':') {
                 Some(("default" | "all", level)) => level.clone_into(&mut defaults.all),
                 Some((scope, level)) => {
-                    drop(defaults.scopes.insert(scope.to_owned(), level.to_owned()))
+                    defaults.scopes.insert(scope.to_owned(), level.to_owned());
                 }
-                None if part.trim().is_empty() => {}
-                None => part.trim().clone_into(&mut defaults.all),
+                None if part.is_empty() => {}
+                None => part.clone_into(&mut defaults.all),
             }
         }
         defaults

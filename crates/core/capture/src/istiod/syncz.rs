@@ -107,12 +107,12 @@ pub fn read(doc: &str) -> Result<(Vec<XdsConnection<'_>>, Option<TextFault>), Te
     }
     let mut connections = Vec::new();
     let mut elements = root.elements();
-    connections.extend(
-        elements
-            .by_ref()
-            .map(connection)
-            .filter(|c| !c.proxy.is_empty()),
-    );
+    for element in elements.by_ref() {
+        let connection = connection(element);
+        if !connection.proxy.is_empty() {
+            connections.push(connection);
+        }
+    }
     Ok((connections, elements.fault().cloned()))
 }
 
@@ -130,34 +130,29 @@ fn connection(raw: Raw<'_>) -> XdsConnection<'_> {
             "istio_version" => connection.version = text,
             "proxy_type" => connection.proxy_type = text,
             "resources" => {
-                connection.types = value
-                    .members()
-                    .map(|(url, watch)| (url, watch_of(watch)))
-                    .collect()
-            }
-            other => {
-                if let Some((url, sent)) = legacy_field(other) {
-                    let watch = legacy.entry(url).or_default();
-                    *(if sent {
-                        &mut watch.sent
-                    } else {
-                        &mut watch.acked
-                    }) = text;
+                for (url, sync) in value.members() {
+                    connection.types.insert(url, type_sync(sync));
                 }
             }
+            other => match legacy_field(other) {
+                Some((url, true)) => legacy.entry(url).or_default().sent = text,
+                Some((url, false)) => legacy.entry(url).or_default().acked = text,
+                None => {}
+            },
         }
     }
+    // Istio before 1.23 has only these fields; a type with neither nonce is not subscribed.
     if connection.types.is_empty() {
-        // Istio before 1.23 has only these fields; a type with neither nonce is not subscribed.
-        let subscribed = legacy
-            .into_iter()
-            .filter(|(_, w)| !(w.sent.is_empty() && w.acked.is_empty()));
-        connection.types = subscribed.map(|(url, watch)| (url.into(), watch)).collect();
+        for (url, sync) in legacy {
+            if !sync.sent.is_empty() || !sync.acked.is_empty() {
+                connection.types.insert(url.into(), sync);
+            }
+        }
     }
     connection
 }
 
-fn watch_of(raw: Raw<'_>) -> TypeSync<'_> {
+fn type_sync(raw: Raw<'_>) -> TypeSync<'_> {
     let text = |key| raw.string_at(key).unwrap_or_default();
     TypeSync {
         sent: text("sent"),

@@ -48,31 +48,23 @@ impl Builder {
     pub fn add(&mut self, id: DocId, origin: impl Into<String>, bytes: Vec<u8>) {
         let origin = origin.into();
         let (text, bad_byte) = clean(&id, bytes);
-        self.problems
-            .extend(bad_byte.map(|at| not_utf8(&origin, &text, at)));
-        self.insert(
-            id,
-            StoredDocument {
-                origin,
-                body: DocumentBody::Held(Arc::new(text)),
-            },
-        );
+        if let Some(at) = bad_byte {
+            self.problems.push(not_utf8(&origin, &text, at));
+        }
+        let body = DocumentBody::Held(Arc::new(text));
+        self.insert(id, StoredDocument { origin, body });
     }
 
     /// Adds a document of `size` bytes that is read, and redacted, each time it is opened: for what
     /// is large.
     pub fn defer(&mut self, id: DocId, origin: impl Into<String>, size: u64, fetch: Fetch) {
-        self.insert(
-            id,
-            StoredDocument {
-                origin: origin.into(),
-                body: DocumentBody::Deferred {
-                    size,
-                    fetch,
-                    told: OnceLock::new(),
-                },
-            },
-        );
+        let body = DocumentBody::Deferred {
+            size,
+            fetch,
+            told: OnceLock::new(),
+        };
+        let origin = origin.into();
+        self.insert(id, StoredDocument { origin, body });
     }
 
     fn insert(&mut self, id: DocId, entry: StoredDocument) {
@@ -88,7 +80,7 @@ impl Builder {
         self.note_in("", need, coverage);
     }
 
-    /// The same, when there are several sources.
+    /// Notes how much of a kind of fact one of several sources has.
     pub fn note_in(&mut self, source: &str, need: Need, coverage: Coverage) {
         self.coverage.insert((source.to_owned(), need), coverage);
     }
@@ -117,19 +109,17 @@ impl Builder {
             coverage,
             problems,
         } = self;
-        let named = coverage
-            .keys()
-            .map(|(source, _)| source.as_str())
-            .chain(metas.keys().map(String::as_str));
-        let sources: BTreeSet<String> = named
-            .chain(docs.keys().map(|id| id.split().0))
-            .map(str::to_owned)
-            .collect();
-        let told = taken_at.map_or_else(OnceLock::new, |time| OnceLock::from(Some(time)));
+        let mut sources: BTreeSet<&str> = metas.keys().map(String::as_str).collect();
+        sources.extend(coverage.keys().map(|(source, _)| source.as_str()));
+        sources.extend(docs.keys().map(|id| id.split().0));
+        let sources = sources.into_iter().map(str::to_owned).collect();
         Snapshot {
-            taken_at: told,
+            taken_at: match taken_at {
+                Some(time) => OnceLock::from(Some(time)),
+                None => OnceLock::new(),
+            },
             docs,
-            sources: sources.into_iter().collect(),
+            sources,
             metas,
             coverage,
             problems,
@@ -156,10 +146,8 @@ pub(super) fn clean(id: &DocId, mut bytes: Vec<u8>) -> (String, Option<usize>) {
         Ok(text) => (text, None),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            (
-                String::from_utf8_lossy(error.as_bytes()).into_owned(),
-                Some(at),
-            )
+            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            (text, Some(at))
         }
     }
 }

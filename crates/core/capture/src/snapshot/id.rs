@@ -87,7 +87,7 @@ impl DocId {
         &self.0
     }
 
-    /// The same document as part of a source that has a name.
+    /// The id of the document as part of a source that has a name.
     #[must_use]
     pub fn in_source(&self, source: &str) -> Self {
         Self(format!("{source}/{}", self.0).into())

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::{DocId, Shape};
-use cover::{SecretForm, SecretMark};
+use cover::SecretMark;
 use embed::InnerText;
 use needles::Hint;
 
@@ -65,36 +65,30 @@ enum TextSyntax {
 
 impl TextSyntax {
     fn of(id: &DocId, bytes: &[u8]) -> Self {
-        let is_text = |end: &str| id.as_str().ends_with(end);
-        match id.shape() {
-            Shape::Log | Shape::Stats | Shape::Logging => Self::Text,
-            _ if [".log", ".txt", ".prom"].into_iter().any(is_text) => Self::Text,
-            _ => Self::guess(bytes),
+        if matches!(id.shape(), Shape::Log | Shape::Stats | Shape::Logging) {
+            return Self::Text;
         }
+        for extension in [".log", ".txt", ".prom"] {
+            if id.as_str().ends_with(extension) {
+                return Self::Text;
+            }
+        }
+        Self::guess(bytes)
     }
 
     fn guess(bytes: &[u8]) -> Self {
-        let text = bytes
-            .strip_prefix(b"\xef\xbb\xbf")
-            .unwrap_or(bytes)
-            .trim_ascii_start();
-        // `{kind: Secret}` is YAML.
-        match text.split_first() {
-            Some((b'{', inside))
-                if matches!(inside.trim_ascii_start().first(), None | Some(b'"' | b'}')) =>
-            {
-                Self::Json
-            }
-            Some((b'[', inside))
-                if !matches!(
-                    inside.trim_ascii_start().first(),
-                    Some(b'a'..=b'z' | b'A'..=b'Z')
-                ) =>
-            {
-                Self::Json
-            }
-            _ => Self::Yaml,
-        }
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let Some((opener, inside)) = text.trim_ascii_start().split_first() else {
+            return Self::Yaml;
+        };
+        // `{kind: Secret}` and `[a, b]` are YAML.
+        let first = inside.trim_ascii_start().first();
+        let is_json = match opener {
+            b'{' => matches!(first, None | Some(b'"' | b'}')),
+            b'[' => !first.is_some_and(u8::is_ascii_alphabetic),
+            _ => false,
+        };
+        if is_json { Self::Json } else { Self::Yaml }
     }
 
     /// The format of what stands in a string: a single line is more likely a message than YAML.
@@ -133,7 +127,7 @@ struct SearchProgress {
     quote: flow::KnownOpener,
     /// A place in the object last read, and where that object starts.
     object: Option<flow::KnownOpener>,
-    /// The same for the mapping in YAML's block style last read.
+    /// A place in the mapping in YAML's block style last read, and where that mapping starts.
     mapping: Option<(usize, usize)>,
     /// The last value that may tell what its mapping is.
     valued: Option<usize>,
@@ -142,16 +136,16 @@ struct SearchProgress {
 }
 
 fn find(text: &[u8], format: TextSyntax, depth: usize) -> Vec<SecretMark> {
-    let (marks, block, seen) = (Vec::new(), Vec::new(), SearchProgress::default());
     let mut finder = SecretFinder {
         text,
         format,
         depth,
-        marks,
-        block,
-        seen,
+        marks: Vec::new(),
+        block: Vec::new(),
+        seen: SearchProgress::default(),
     };
     needles::each(text, |what, at| finder.hit(what, at));
+    // Too frequent in a dump to be a needle.
     for at in memchr::memmem::find_iter(text, "://") {
         finder.mark(token::url_password(text, at));
         finder.mark(hook::of_url(text, at));
@@ -185,43 +179,43 @@ impl<'a> SecretFinder<'a> {
     }
 
     fn jwt(&mut self, at: usize) {
-        if !self.seen.word.contains(&at) {
-            let start = token::word_start(self.text, at, token::is_base64url);
-            self.seen.word = start..token::run(self.text, start, token::is_base64url);
-            self.mark(token::jwt(self.text, self.seen.word.clone()));
+        if self.seen.word.contains(&at) {
+            return;
         }
+        let start = token::word_start(self.text, at, token::is_base64url);
+        self.seen.word = start..token::run(self.text, start, token::is_base64url);
+        self.mark(token::jwt(self.text, self.seen.word.clone()));
     }
 
     /// Notes a secret that was found in running text.
     fn mark(&mut self, range: Option<Range<usize>>) {
-        let Some(range) = range.filter(|range| !cover::is_blank(&self.text[range.clone()])) else {
+        let Some(range) = range else { return };
+        if cover::is_blank(&self.text[range.clone()]) {
             return;
-        };
+        }
         self.seen.last = range.clone();
         self.marks.push(match self.format {
             TextSyntax::Yaml => cover::in_yaml(self.text, range),
-            TextSyntax::Json | TextSyntax::Text => SecretMark {
-                range,
-                form: SecretForm::Text,
-            },
+            TextSyntax::Json | TextSyntax::Text => SecretMark::text(range),
         });
     }
 
     /// Notes values by the place of their nodes.
     fn spans(&mut self, mut spans: Vec<Range<usize>>) {
+        let is_json = self.format == TextSyntax::Json;
         let mut aliases = BTreeSet::new();
         while let Some(span) = spans.pop() {
-            match self.alias(&span) {
-                Some(name) if aliases.insert(name) => {
-                    spans.extend(structure::anchored(self.text, name))
+            // An alias has its text elsewhere, and may lead back to itself.
+            if let Some(name) = self.alias(&span) {
+                if aliases.insert(name) {
+                    spans.extend(structure::anchored(self.text, name));
                 }
-                Some(_) => {}
-                None => {
-                    let mark = cover::of_scalar(self.text, span, self.format == TextSyntax::Json);
-                    self.marks.extend(
-                        mark.filter(|mark| !cover::is_blank(&self.text[mark.range.clone()])),
-                    );
-                }
+                continue;
+            }
+            if let Some(mark) = cover::of_scalar(self.text, span, is_json)
+                && !cover::is_blank(&self.text[mark.range.clone()])
+            {
+                self.marks.push(mark);
             }
         }
     }
@@ -229,10 +223,9 @@ impl<'a> SecretFinder<'a> {
     /// The name of the YAML alias at a place.
     fn alias(&self, span: &Range<usize>) -> Option<&'a [u8]> {
         if self.format == TextSyntax::Json {
-            None
-        } else {
-            self.text.get(span.clone())?.strip_prefix(b"*")
+            return None;
         }
+        self.text.get(span.clone())?.strip_prefix(b"*")
     }
 
     /// Whether an object that was read may be judged, too. Objects in objects are read again for
@@ -241,10 +234,8 @@ impl<'a> SecretFinder<'a> {
     fn can_afford(&mut self, object: Range<usize>) -> bool {
         self.seen.spent += object.len();
         if self.is_exhausted() {
-            self.marks.push(SecretMark {
-                range: object.start..self.text.len(),
-                form: SecretForm::Text,
-            });
+            self.marks
+                .push(SecretMark::text(object.start..self.text.len()));
         }
         !self.is_exhausted()
     }
@@ -257,23 +248,18 @@ impl<'a> SecretFinder<'a> {
     fn open(&mut self, inside: Range<usize>) {
         self.seen.opened = inside.end;
         if self.depth == MAX_DEPTH {
-            return self.marks.push(SecretMark {
-                range: inside,
-                form: SecretForm::Text,
-            });
+            return self.marks.push(SecretMark::text(inside));
         }
         let document = InnerText::of(&self.text[inside.clone()]);
-        let marks = find(
-            &document.text,
-            TextSyntax::inside(&document.text),
-            self.depth + 1,
-        );
-        self.marks
-            .extend(marks.into_iter().map(|SecretMark { range, form }| {
-                let range = inside.start + document.source(range.start)
-                    ..inside.start + document.source(range.end);
-                SecretMark { range, form }
-            }));
+        let format = TextSyntax::inside(&document.text);
+        for mark in find(&document.text, format, self.depth + 1) {
+            let start = inside.start + document.source(mark.range.start);
+            let end = inside.start + document.source(mark.range.end);
+            self.marks.push(SecretMark {
+                range: start..end,
+                form: mark.form,
+            });
+        }
     }
 }
 

@@ -33,9 +33,9 @@ pub(super) fn may_tell(id: &DocId) -> bool {
         Shape::ConfigDump | Shape::Objects | Shape::IstiodDebug => true,
         // An application may write any time into its log; Istio's own components write the time of
         // the line.
-        Shape::Log => ["istio-proxy", "discovery", "ztunnel"]
+        Shape::Log => ["/istio-proxy.log", "/discovery.log", "/ztunnel.log"]
             .iter()
-            .any(|c| id.as_str().ends_with(&format!("/{c}.log"))),
+            .any(|file| id.as_str().ends_with(file)),
         _ => id.as_str().ends_with("/bug-report.log"),
     }
 }
@@ -54,18 +54,20 @@ pub(super) fn newest(id: &DocId, bytes: &[u8]) -> Option<Time> {
 /// The newest of the values that follow one of the names, in JSON or YAML.
 fn keyed(bytes: &[u8], keys: &[&str]) -> Option<Time> {
     let names = AhoCorasick::new(keys).ok()?;
-    let told = names.find_iter(bytes).filter(|name| {
-        let is_key = name
-            .start()
-            .checked_sub(1)
-            .is_none_or(|at| matches!(bytes[at], b'"' | b' ' | b'\n'));
-        is_key && (keys[name.pattern()] != "time" || is_managed(&bytes[..name.start()]))
-    });
-    told.filter_map(|name| {
+    let mut newest = None;
+    for name in names.find_iter(bytes) {
+        let before = &bytes[..name.start()];
+        // The end of a longer name is another name.
+        if !matches!(before.last(), None | Some(b'"' | b' ' | b'\n')) {
+            continue;
+        }
+        if keys[name.pattern()] == "time" && !is_managed(before) {
+            continue;
+        }
         let rest = &bytes[name.end()..];
-        value(rest.strip_prefix(b"\"").unwrap_or(rest))
-    })
-    .max()
+        newest = newest.max(value(rest.strip_prefix(b"\"").unwrap_or(rest)));
+    }
+    newest
 }
 
 /// In `managedFields` the time stands right after the operation.
@@ -75,35 +77,35 @@ fn is_managed(before: &[u8]) -> bool {
 
 /// The time after a colon, in quotes or not.
 fn value(text: &[u8]) -> Option<Time> {
-    let text = text
-        .trim_ascii_start()
-        .strip_prefix(b":")?
-        .trim_ascii_start();
-    let text = text
-        .strip_prefix(b"\"")
-        .or(text.strip_prefix(b"'"))
-        .unwrap_or(text);
-    start(text)
+    let text = text.trim_ascii_start().strip_prefix(b":")?;
+    match text.trim_ascii_start() {
+        [b'"' | b'\'', inside @ ..] => start(inside),
+        bare => start(bare),
+    }
 }
 
 /// The newest time that starts a line: `2026-11-15T06:30:45.652528Z<tab>info…`, Envoy's `[2026-…]
 /// "GET …"`, or a line of JSON.
 fn lines(bytes: &[u8]) -> Option<Time> {
-    bytes
-        .split(|&b| b == b'\n')
-        .filter_map(|line| match line.first()? {
-            b'{' => after(line, "\"start_time\"").max(after(line, "\"time\"")),
-            b'[' => start(&line[1..]),
+    let mut newest = None;
+    for line in bytes.split(|&b| b == b'\n') {
+        let time = match line {
+            [b'{', ..] => after(line, "\"start_time\"").max(after(line, "\"time\"")),
+            [b'[', rest @ ..] => start(rest),
             _ => start(line),
-        })
-        .max()
+        };
+        newest = newest.max(time);
+    }
+    newest
 }
 
 /// The newest of the values that follow a name in quotes.
 fn after(bytes: &[u8], key: &str) -> Option<Time> {
-    memmem::find_iter(bytes, key)
-        .filter_map(|at| value(&bytes[at + key.len()..]))
-        .max()
+    let mut newest = None;
+    for at in memmem::find_iter(bytes, key) {
+        newest = newest.max(value(&bytes[at + key.len()..]));
+    }
+    newest
 }
 
 fn start(text: &[u8]) -> Option<Time> {

@@ -1,7 +1,7 @@
 //! What the server's own proxy would decide.
 
-use super::objects::Objects;
-use super::{Checker, Decision, Rule, Seen, Server, Verdict, Who};
+use super::objects::AuthzObjects;
+use super::{AuthzDecision, AuthzVerdict, CallerAnswer, Checker, DecidingRule, PolicyServer, Who};
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_sim::cluster::TlsMode;
@@ -13,7 +13,7 @@ use meshladder_sim::{CandidateName, MatchCandidate, Tri};
 
 /// The decision, and how it was come by.
 pub(super) struct ByDump {
-    pub(super) decision: Decision,
+    pub(super) decision: AuthzDecision,
     /// Whether the caller's own proxy sends plain text.
     pub(super) is_plain: bool,
     pub(super) notes: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct ByDump {
 pub(super) fn decide(
     checker: &Checker<'_>,
     call: &Call,
-    server: &Server,
+    server: &PolicyServer,
     port: Option<u16>,
     caller: &Who,
 ) -> Option<ByDump> {
@@ -32,7 +32,7 @@ pub(super) fn decide(
         objects,
     } = checker;
     let proxy = server.proxy.as_ref()?;
-    let reader = Reader {
+    let reader = WalkReader {
         snapshot,
         objects: *objects,
     };
@@ -73,7 +73,7 @@ pub(super) fn decide_inbound(
     checker: &Checker<'_>,
     case: &[(Call, Option<u16>, Who)],
     proxy: &ProxyRef,
-) -> Vec<Decision> {
+) -> Vec<AuthzDecision> {
     let Checker {
         snapshot,
         mesh,
@@ -90,7 +90,7 @@ pub(super) fn decide_inbound(
     };
     let calls: Vec<_> = case.iter().map(told).collect();
     let traces = walk::inbound(snapshot, mesh, proxy, &calls, true);
-    let reader = Reader {
+    let reader = WalkReader {
         snapshot,
         objects: *objects,
     };
@@ -122,15 +122,15 @@ fn policies(hop: &Hop) -> impl Iterator<Item = &MatchCandidate> {
 }
 
 /// Reads what policies decided out of a walk.
-struct Reader<'s> {
+struct WalkReader<'s> {
     snapshot: &'s Snapshot,
-    objects: Objects<'s>,
+    objects: AuthzObjects<'s>,
 }
 
-impl Reader<'_> {
+impl WalkReader<'_> {
     /// The server's part in a walk that began at the caller; none when the walk does not come
     /// there.
-    fn hop_of(&self, trace: &Trace, server: &ProxyRef, mesh: &Mesh) -> Option<Decision> {
+    fn hop_of(&self, trace: &Trace, server: &ProxyRef, mesh: &Mesh) -> Option<AuthzDecision> {
         let is_server = |hop: &&Hop| {
             hop.direction != HopDirection::Outbound
                 && hop.proxy.is_of(&server.namespace, &server.pod)
@@ -149,27 +149,27 @@ impl Reader<'_> {
     }
 
     /// A walk that began at the server.
-    fn read_inbound(&self, trace: &Trace, caller: &Who) -> Decision {
+    fn read_inbound(&self, trace: &Trace, caller: &Who) -> AuthzDecision {
         let hop = trace.hops.first();
         let decision = self.read(&trace.outcome, hop);
         // The walk was in plain text, which is one guess of many.
         let is_guess = caller.state == state::Peer::Unknown
-            && (decision.verdict != Verdict::Allow
+            && (decision.verdict != AuthzVerdict::Allow
                 || hop.is_some_and(|hop| policies(hop).next().is_some()));
         if is_guess {
-            Decision::new(Verdict::Undecided, "the caller's identity")
+            AuthzDecision::new(AuthzVerdict::Undecided, "the caller's identity")
         } else {
             decision
         }
     }
 
-    fn read(&self, end: &End, hop: Option<&Hop>) -> Decision {
+    fn read(&self, end: &End, hop: Option<&Hop>) -> AuthzDecision {
         let verdict = match end.kind {
             EndKind::Denied | EndKind::TlsMismatch | EndKind::Reset | EndKind::NoListener => {
-                Verdict::Deny
+                AuthzVerdict::Deny
             }
-            EndKind::Undecided => Verdict::Undecided,
-            _ => Verdict::Allow,
+            EndKind::Undecided => AuthzVerdict::Undecided,
+            _ => AuthzVerdict::Allow,
         };
         let allowed_by = || {
             let matched =
@@ -180,9 +180,9 @@ impl Reader<'_> {
             }
         };
         let policy = match verdict {
-            Verdict::Deny => rbac::policy_in(&end.details).map(str::to_owned),
-            Verdict::Allow => allowed_by(),
-            Verdict::Undecided => None,
+            AuthzVerdict::Deny => rbac::policy_in(&end.details).map(str::to_owned),
+            AuthzVerdict::Allow => allowed_by(),
+            AuthzVerdict::Undecided => None,
         };
         let by = policy.and_then(|policy| self.rule(&policy));
         let near = hop.into_iter().flat_map(policies);
@@ -193,9 +193,9 @@ impl Reader<'_> {
             ))
         });
         let dry_run = hop.into_iter().flat_map(|hop| &hop.dry_run);
-        Decision {
+        AuthzDecision {
             because: because(verdict, end, by.as_ref()),
-            seen: (verdict == Verdict::Deny).then(|| seen(end)),
+            seen: (verdict == AuthzVerdict::Deny).then(|| seen(end)),
             near: near.collect(),
             dry_run: dry_run
                 .map(|dry| (dry.denies, dry.policy.as_ref().and_then(|p| self.rule(p))))
@@ -205,30 +205,30 @@ impl Reader<'_> {
         }
     }
 
-    fn rule(&self, policy: &str) -> Option<Rule> {
-        Rule::named(policy, self.objects, self.snapshot)
+    fn rule(&self, policy: &str) -> Option<DecidingRule> {
+        DecidingRule::named(policy, self.objects, self.snapshot)
     }
 }
 
-fn because(verdict: Verdict, end: &End, by: Option<&Rule>) -> String {
+fn because(verdict: AuthzVerdict, end: &End, by: Option<&DecidingRule>) -> String {
     match (verdict, end.kind) {
-        (Verdict::Allow, EndKind::Forwarded) => super::policies::allowed(by),
-        (Verdict::Allow, _) => format!("{}; {}", super::policies::allowed(by), end.because),
-        (Verdict::Deny, _) if rbac::policy_in(&end.details).is_some() => {
+        (AuthzVerdict::Allow, EndKind::Forwarded) => super::policies::allowed(by),
+        (AuthzVerdict::Allow, _) => format!("{}; {}", super::policies::allowed(by), end.because),
+        (AuthzVerdict::Deny, _) if rbac::policy_in(&end.details).is_some() => {
             super::policies::denied(by)
         }
         _ => end.because.clone(),
     }
 }
 
-fn seen(end: &End) -> Seen {
+fn seen(end: &End) -> CallerAnswer {
     if end.code == 0 {
-        return Seen::Closed {
+        return CallerAnswer::Closed {
             details: end.details.clone(),
         };
     }
     let body = rbac::policy_in(&end.details).map(|_| "RBAC: access denied");
-    Seen::Answer {
+    CallerAnswer::Answer {
         code: end.code,
         body,
         details: end.details.clone(),

@@ -1,6 +1,6 @@
 //! Rules as users know them: the object, and its lines in their own file.
 
-use super::objects::Objects;
+use super::objects::AuthzObjects;
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_mesh::Object;
@@ -11,7 +11,7 @@ use meshladder_text::tree::Node;
 
 /// A rule of a policy, or a whole object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct DecidingRule {
     /// `AuthorizationPolicy`, `PeerAuthentication` or `RequestAuthentication`.
     pub kind: &'static str,
     /// The object's namespace.
@@ -23,12 +23,12 @@ pub struct Rule {
     /// `ALLOW`, `DENY`, `AUDIT` or `CUSTOM`, when the object is at hand.
     pub action: Option<String>,
     /// Where it stands, when the object is at hand.
-    pub frame: Option<Frame>,
+    pub frame: Option<PolicyExcerpt>,
 }
 
 /// Some lines of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct PolicyExcerpt {
     /// The document.
     pub doc: DocId,
     /// The file, as the user knows it.
@@ -48,9 +48,13 @@ const SHOWN: usize = 24;
 /// So many characters of a line.
 const WIDTH: usize = 120;
 
-impl Rule {
+impl DecidingRule {
     /// The rule behind a policy's name in a proxy; none when istiod did not make the name.
-    pub(super) fn named(policy: &str, objects: Objects<'_>, snapshot: &Snapshot) -> Option<Self> {
+    pub(super) fn named(
+        policy: &str,
+        objects: AuthzObjects<'_>,
+        snapshot: &Snapshot,
+    ) -> Option<Self> {
         let name = PolicyName::parse(policy)?;
         let kept = objects.find_policy(Kind::AuthorizationPolicy, name.namespace, name.name);
         let node = kept.and_then(|kept| kept.node.at(["spec", "rules"])?.items().get(name.rule));
@@ -67,7 +71,8 @@ impl Rule {
             name: name.name.to_owned(),
             rule: Some(name.rule),
             action,
-            frame: kept.and_then(|kept| Frame::of(kept, node.unwrap_or(&kept.node), snapshot)),
+            frame: kept
+                .and_then(|kept| PolicyExcerpt::of(kept, node.unwrap_or(&kept.node), snapshot)),
         })
     }
 
@@ -79,19 +84,19 @@ impl Rule {
             name: kept.id.name.to_string(),
             rule: None,
             action: None,
-            frame: Frame::of(kept, kept.node.get("spec").unwrap_or(&kept.node), snapshot),
+            frame: PolicyExcerpt::of(kept, kept.node.get("spec").unwrap_or(&kept.node), snapshot),
         }
     }
 }
 
-impl std::fmt::Display for Rule {
+impl std::fmt::Display for DecidingRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}/{}", self.kind, self.namespace, self.name)?;
         self.rule.map_or(Ok(()), |rule| write!(f, " rule[{rule}]"))
     }
 }
 
-impl Frame {
+impl PolicyExcerpt {
     fn of(kept: &Object, node: &Node, snapshot: &Snapshot) -> Option<Self> {
         let document = snapshot.open(&kept.doc).ok()?;
         let text = &*document.text;

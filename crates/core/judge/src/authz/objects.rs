@@ -18,11 +18,11 @@ const WORKLOADS: [Kind; 5] = [
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Objects<'m> {
+pub(super) struct AuthzObjects<'m> {
     mesh: &'m Mesh,
 }
 
-impl<'m> Objects<'m> {
+impl<'m> AuthzObjects<'m> {
     pub(super) fn new(mesh: &'m Mesh) -> Self {
         Self { mesh }
     }

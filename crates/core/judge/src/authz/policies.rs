@@ -3,9 +3,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use super::objects::Objects;
-use super::port::Port;
-use super::{Checker, Decision, Rule, Seen, Server, Verdict, Who};
+use super::objects::AuthzObjects;
+use super::port::ServerPort;
+use super::{AuthzDecision, AuthzVerdict, CallerAnswer, Checker, DecidingRule, PolicyServer, Who};
 use crate::policy::{self, Traffic, WorkloadPolicies};
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::Mesh;
@@ -26,33 +26,33 @@ use meshladder_text::tree::Value;
 pub(super) fn decide(
     checker: &Checker<'_>,
     call: &Call,
-    server: &Server,
-    port: &Port,
+    server: &PolicyServer,
+    port: &ServerPort,
     caller: &Who,
-) -> Decision {
+) -> AuthzDecision {
     let Checker {
         snapshot,
         mesh,
         objects,
     } = checker;
     if server.has_proxy == Some(false) {
-        return Decision::new(
-            Verdict::Allow,
+        return AuthzDecision::new(
+            AuthzVerdict::Allow,
             "no proxy runs in the pod, so no policy is enforced there",
         );
     }
     if let Some(fact) = objects.missing(snapshot) {
-        return Decision::new(Verdict::Undecided, fact);
+        return AuthzDecision::new(AuthzVerdict::Undecided, fact);
     }
     if let Some(patch) = objects.find_patch(&server.namespace, &server.labels) {
         let fact = format!(
             "what {} {}/{} puts into the proxy",
             patch.id.kind, patch.id.namespace, patch.id.name
         );
-        return Decision::new(Verdict::Undecided, fact);
+        return AuthzDecision::new(AuthzVerdict::Undecided, fact);
     }
     let number = port.number.unwrap_or(call.to.port);
-    let case = Case {
+    let case = PolicyCase {
         snapshot,
         mesh,
         objects: *objects,
@@ -78,7 +78,7 @@ pub(super) fn decide(
 }
 
 /// Why a request is let in.
-pub(super) fn allowed(by: Option<&Rule>) -> String {
+pub(super) fn allowed(by: Option<&DecidingRule>) -> String {
     by.map_or_else(
         || "no policy forbids it".to_owned(),
         |rule| format!("{rule} lets it in"),
@@ -86,22 +86,22 @@ pub(super) fn allowed(by: Option<&Rule>) -> String {
 }
 
 /// Why a request is kept out by policies.
-pub(super) fn denied(by: Option<&Rule>) -> String {
+pub(super) fn denied(by: Option<&DecidingRule>) -> String {
     match by {
         Some(rule) => format!("{rule} keeps it out"),
         None => "there are ALLOW policies for the workload, and none of them matches".to_owned(),
     }
 }
 
-struct Case<'a> {
+struct PolicyCase<'a> {
     snapshot: &'a Snapshot,
     mesh: &'a Mesh,
-    objects: Objects<'a>,
-    server: &'a Server,
-    port: &'a Port,
+    objects: AuthzObjects<'a>,
+    server: &'a PolicyServer,
+    port: &'a ServerPort,
 }
 
-impl Case<'_> {
+impl PolicyCase<'_> {
     fn workload(&self) -> Workload<'_> {
         Workload {
             namespace: &self.server.namespace,
@@ -111,19 +111,20 @@ impl Case<'_> {
     }
 
     /// The caller as policies see it, or why the connection ends before them.
-    fn admit(&self, caller: &Peer, port: u16) -> Result<Peer, Box<Decision>> {
+    fn admit(&self, caller: &Peer, port: u16) -> Result<Peer, Box<AuthzDecision>> {
         let PeerMode { mode, by } = self.mesh.mutual_tls(&self.workload(), port);
         match (mode, caller) {
             // Under STRICT a connection in plain text finds no filter chain.
             (MutualTls::Strict, Peer::Plain) => {
-                let by =
-                    by.map(|(policy, _)| Rule::object("PeerAuthentication", policy, self.snapshot));
+                let by = by.map(|(policy, _)| {
+                    DecidingRule::object("PeerAuthentication", policy, self.snapshot)
+                });
                 let strict = by
                     .as_ref()
                     .map_or_else(|| "the mesh".to_owned(), ToString::to_string);
                 let because =
                     format!("{strict} takes mutual TLS only, and the caller sends plain text");
-                Err(Box::new(Decision {
+                Err(Box::new(AuthzDecision {
                     by,
                     ..closed("filter_chain_not_found", because)
                 }))
@@ -150,7 +151,7 @@ impl Case<'_> {
             .any(|own| Some(&**own) == domain)
     }
 
-    fn ask(&self, request: &Request, caller: &Peer) -> Decision {
+    fn ask(&self, request: &Request, caller: &Peer) -> AuthzDecision {
         if self.port.traffic == Traffic::Tcp {
             return self.evaluate(RequestState {
                 caller: caller.clone(),
@@ -173,12 +174,12 @@ impl Case<'_> {
                     "no policy is asked: the proxy answers {} {}",
                     answer.code, answer.details
                 );
-                Decision::new(Verdict::Allow, because)
+                AuthzDecision::new(AuthzVerdict::Allow, because)
             }
         }
     }
 
-    fn evaluate(&self, mut state: RequestState<'_>) -> Decision {
+    fn evaluate(&self, mut state: RequestState<'_>) -> AuthzDecision {
         let objects = self.objects.policies();
         let policies = WorkloadPolicies::compile(
             &objects,
@@ -188,7 +189,7 @@ impl Case<'_> {
         );
         let now = self.snapshot.taken_at();
         if now.is_none() && policies.jwt.is_some() {
-            return Decision::new(Verdict::Undecided, "when the Snapshot was taken");
+            return AuthzDecision::new(AuthzVerdict::Undecided, "when the Snapshot was taken");
         }
         let mut record = DecisionRecord::keeping();
         let is_tcp = self.port.traffic == Traffic::Tcp;
@@ -202,54 +203,61 @@ impl Case<'_> {
         let near = near
             .filter_map(|c| Some((self.rule(rbac::near_miss(c)?)?, c.why.clone())))
             .collect();
-        Decision {
+        AuthzDecision {
             near,
             dry_run,
             ..self.read(verdict, is_tcp, &state.request)
         }
     }
 
-    fn read(&self, verdict: policy::PolicyVerdict, is_tcp: bool, request: &Request) -> Decision {
+    fn read(
+        &self,
+        verdict: policy::PolicyVerdict,
+        is_tcp: bool,
+        request: &Request,
+    ) -> AuthzDecision {
         match verdict {
             policy::PolicyVerdict::Allowed { policy } => {
                 let by = policy.and_then(|policy| self.rule(&policy));
-                Decision {
+                AuthzDecision {
                     by: by.clone(),
-                    ..Decision::new(Verdict::Allow, allowed(by.as_ref()))
+                    ..AuthzDecision::new(AuthzVerdict::Allow, allowed(by.as_ref()))
                 }
             }
             policy::PolicyVerdict::Denied { policy } => {
                 let by = policy.as_ref().and_then(|policy| self.rule(policy));
                 let details = rbac::details(policy.as_deref());
                 let seen = if is_tcp {
-                    Seen::Closed { details }
+                    CallerAnswer::Closed { details }
                 } else {
                     let answer = meshladder_sim::Answer::new(request, 403, &[], details);
-                    Seen::Answer {
+                    CallerAnswer::Answer {
                         code: answer.code,
                         body: Some("RBAC: access denied"),
                         details: answer.details,
                     }
                 };
                 let because = denied(by.as_ref());
-                Decision {
+                AuthzDecision {
                     by,
                     seen: Some(seen),
-                    ..Decision::new(Verdict::Deny, because)
+                    ..AuthzDecision::new(AuthzVerdict::Deny, because)
                 }
             }
-            policy::PolicyVerdict::Refused(answer) => Decision {
-                seen: Some(Seen::Answer {
+            policy::PolicyVerdict::Refused(answer) => AuthzDecision {
+                seen: Some(CallerAnswer::Answer {
                     code: answer.code,
                     body: None,
                     details: answer.details,
                 }),
-                ..Decision::new(
-                    Verdict::Deny,
+                ..AuthzDecision::new(
+                    AuthzVerdict::Deny,
                     format!("the token is refused: {}", answer.body),
                 )
             },
-            policy::PolicyVerdict::Undecided(fact) => Decision::new(Verdict::Undecided, fact),
+            policy::PolicyVerdict::Undecided(fact) => {
+                AuthzDecision::new(AuthzVerdict::Undecided, fact)
+            }
         }
     }
 
@@ -257,7 +265,7 @@ impl Case<'_> {
         &self,
         policies: &WorkloadPolicies,
         state: &RequestState<'_>,
-    ) -> Vec<(bool, Option<Rule>)> {
+    ) -> Vec<(bool, Option<DecidingRule>)> {
         let filters = [&policies.deny, &policies.allow].into_iter().flatten();
         let outcomes = filters
             .map(|filter| filter.evaluate(&mut state.clone(), &mut DecisionRecord::dropping()));
@@ -266,24 +274,24 @@ impl Case<'_> {
             .collect()
     }
 
-    fn rule(&self, policy: &str) -> Option<Rule> {
-        Rule::named(policy, self.objects, self.snapshot)
+    fn rule(&self, policy: &str) -> Option<DecidingRule> {
+        DecidingRule::named(policy, self.objects, self.snapshot)
     }
 }
 
 /// A connection that ends before any policy is asked.
-fn closed(details: &str, because: String) -> Decision {
-    let seen = Seen::Closed {
+fn closed(details: &str, because: String) -> AuthzDecision {
+    let seen = CallerAnswer::Closed {
         details: details.to_owned(),
     };
-    Decision {
+    AuthzDecision {
         seen: Some(seen),
-        ..Decision::new(Verdict::Deny, because)
+        ..AuthzDecision::new(AuthzVerdict::Deny, because)
     }
 }
 
-impl Decision {
-    pub(super) fn new(verdict: Verdict, because: impl Into<String>) -> Self {
+impl AuthzDecision {
+    pub(super) fn new(verdict: AuthzVerdict, because: impl Into<String>) -> Self {
         let because = because.into();
         Self {
             verdict,

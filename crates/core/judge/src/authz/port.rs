@@ -1,7 +1,7 @@
 //! Which port of the pod a request goes to, and what istiod takes its traffic for.
 
-use super::objects::Objects;
-use super::server::Server;
+use super::objects::AuthzObjects;
+use super::server::PolicyServer;
 use crate::policy::Traffic;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object};
@@ -10,7 +10,7 @@ use meshladder_text::tree::{Node, Value};
 
 /// A port of the server.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct ServerPort {
     /// Its number in the pod; none when no Service leads to it and the URL names no address.
     pub(super) number: Option<u16>,
     /// What the proxy takes the request for.
@@ -19,7 +19,12 @@ pub(super) struct Port {
 
 /// The port behind a URL: by the Service of that name, by any Service of the server, or as it
 /// stands.
-pub(super) fn find(objects: Objects<'_>, mesh: &Mesh, server: &Server, url: &Url) -> Port {
+pub(super) fn find(
+    objects: AuthzObjects<'_>,
+    mesh: &Mesh,
+    server: &PolicyServer,
+    url: &Url,
+) -> ServerPort {
     let own: Vec<_> = objects
         .services()
         .filter(|service| selects(service, server))
@@ -53,23 +58,23 @@ pub(super) fn find(objects: Objects<'_>, mesh: &Mesh, server: &Server, url: &Url
         .iter()
         .flat_map(|service| ports(service))
         .find(|port| target_of(port, server) == Some(at));
-    let traffic = match protocol.map_or(Protocol::Detected, protocol_of) {
-        Protocol::Http => Traffic::Http,
-        Protocol::Detected if url.scheme == Scheme::Http => Traffic::Http,
-        Protocol::Tcp | Protocol::Detected => Traffic::Tcp,
+    let traffic = match protocol.map_or(PortProtocol::Detected, protocol_of) {
+        PortProtocol::Http => Traffic::Http,
+        PortProtocol::Detected if url.scheme == Scheme::Http => Traffic::Http,
+        PortProtocol::Tcp | PortProtocol::Detected => Traffic::Tcp,
     };
-    Port { number, traffic }
+    ServerPort { number, traffic }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
+enum PortProtocol {
     Http,
     Tcp,
     /// The proxy looks at the first bytes.
     Detected,
 }
 
-fn selects(service: &Object, server: &Server) -> bool {
+fn selects(service: &Object, server: &PolicyServer) -> bool {
     let selector = service
         .node
         .at(["spec", "selector"])
@@ -85,7 +90,7 @@ fn ports(service: &Object) -> &[Node] {
         .map_or(&[][..], Node::items)
 }
 
-fn target(service: &Object, port: u16, server: &Server) -> Option<u16> {
+fn target(service: &Object, port: u16, server: &PolicyServer) -> Option<u16> {
     let port = ports(service)
         .iter()
         .find(|p| p.get("port").and_then(number) == Some(port))?;
@@ -93,7 +98,7 @@ fn target(service: &Object, port: u16, server: &Server) -> Option<u16> {
 }
 
 /// "By default, and for convenience, the targetPort is set to the same value as the port field."
-fn target_of(port: &Node, server: &Server) -> Option<u16> {
+fn target_of(port: &Node, server: &PolicyServer) -> Option<u16> {
     let Some(target) = port.get("targetPort") else {
         return port.get("port").and_then(number);
     };
@@ -114,7 +119,7 @@ pub(super) fn number(node: &Node) -> Option<u16> {
 }
 
 /// "name: <protocol>[-<suffix>]", or `appProtocol`, which wins.
-fn protocol_of(port: &Node) -> Protocol {
+fn protocol_of(port: &Node) -> PortProtocol {
     let name = port.str_at("name").unwrap_or_default();
     let declared = match port.str_at("appProtocol") {
         Some(protocol) => protocol.to_ascii_lowercase(),
@@ -127,10 +132,10 @@ fn protocol_of(port: &Node) -> Protocol {
     };
     match declared.as_str() {
         "http" | "http2" | "grpc" | "grpc-web" | "kubernetes.io/h2c" | "kubernetes.io/ws" => {
-            Protocol::Http
+            PortProtocol::Http
         }
         "https" | "tls" | "tcp" | "mongo" | "redis" | "mysql" | "udp" | "kubernetes.io/wss" => {
-            Protocol::Tcp
+            PortProtocol::Tcp
         }
         // Of these the server speaks first, so there is nothing to look at.
         _ if matches!(
@@ -138,9 +143,9 @@ fn protocol_of(port: &Node) -> Protocol {
             Some(25 | 53 | 3306 | 27017)
         ) =>
         {
-            Protocol::Tcp
+            PortProtocol::Tcp
         }
-        _ => Protocol::Detected,
+        _ => PortProtocol::Detected,
     }
 }
 
@@ -152,17 +157,17 @@ mod tests {
     #[test]
     fn a_port_is_what_its_app_protocol_or_its_name_says() {
         for (port, expected) in [
-            (r#"{"port":80,"name":"http-web"}"#, Protocol::Http),
-            (r#"{"port":80,"name":"grpc-web-x"}"#, Protocol::Http),
-            (r#"{"port":80,"name":"tcp-web"}"#, Protocol::Tcp),
-            (r#"{"port":80,"name":"https"}"#, Protocol::Tcp),
+            (r#"{"port":80,"name":"http-web"}"#, PortProtocol::Http),
+            (r#"{"port":80,"name":"grpc-web-x"}"#, PortProtocol::Http),
+            (r#"{"port":80,"name":"tcp-web"}"#, PortProtocol::Tcp),
+            (r#"{"port":80,"name":"https"}"#, PortProtocol::Tcp),
             (
                 r#"{"port":80,"name":"tcp","appProtocol":"http"}"#,
-                Protocol::Http,
+                PortProtocol::Http,
             ),
-            (r#"{"port":80,"name":"web"}"#, Protocol::Detected),
-            (r#"{"port":80}"#, Protocol::Detected),
-            (r#"{"port":3306,"name":"db"}"#, Protocol::Tcp),
+            (r#"{"port":80,"name":"web"}"#, PortProtocol::Detected),
+            (r#"{"port":80}"#, PortProtocol::Detected),
+            (r#"{"port":3306,"name":"db"}"#, PortProtocol::Tcp),
         ] {
             let node = Node::from_json(Raw::of(port).expect("a value")).expect("JSON");
             assert_eq!(protocol_of(&node), expected, "{port}");

@@ -13,7 +13,7 @@ use meshladder_text::tree::{Member, Node, Span, Value};
 
 /// A server: a pod, or what would make one.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct PolicyServer {
     /// Its namespace.
     pub namespace: String,
     /// The pod's name, or the workload's.
@@ -29,7 +29,7 @@ pub struct Server {
     pub(super) notes: Vec<String>,
 }
 
-impl fmt::Display for Server {
+impl fmt::Display for PolicyServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
     }
@@ -46,14 +46,14 @@ impl Checker<'_> {
         call: &Call,
         named: Option<&str>,
         namespace: Option<&str>,
-    ) -> Result<Server, String> {
+    ) -> Result<PolicyServer, String> {
         match named {
             Some(text) => self.by_name(text, namespace),
             None => self.by_url(&call.to.host, namespace.unwrap_or("default")),
         }
     }
 
-    fn by_name(&self, text: &str, namespace: Option<&str>) -> Result<Server, String> {
+    fn by_name(&self, text: &str, namespace: Option<&str>) -> Result<PolicyServer, String> {
         let (first, last) = text
             .split_once('/')
             .map_or((None, text), |(first, last)| (Some(first), last));
@@ -102,7 +102,7 @@ impl Checker<'_> {
         Ok(self.of_proxy(found.proxy))
     }
 
-    fn by_url(&self, host: &str, namespace: &str) -> Result<Server, String> {
+    fn by_url(&self, host: &str, namespace: &str) -> Result<PolicyServer, String> {
         if let Ok(address) = host.trim_matches(['[', ']']).parse() {
             let pod = self.mesh.pod_at(address).into_iter().collect::<Vec<_>>();
             return self
@@ -128,7 +128,7 @@ impl Checker<'_> {
     }
 
     /// The first of some pods, one with a dump before the others.
-    fn of_pods(&self, pods: &[&PodFacts], asked: &str) -> Option<Server> {
+    fn of_pods(&self, pods: &[&PodFacts], asked: &str) -> Option<PolicyServer> {
         let dump = |pod: &PodFacts| {
             let mut proxies = self
                 .snapshot
@@ -150,7 +150,7 @@ impl Checker<'_> {
                 key.1
             )
         });
-        Some(Server {
+        Some(PolicyServer {
             labels: labels_of(labels),
             proxy: dump(pod),
             has_proxy: Some(pod.has_proxy),
@@ -162,10 +162,10 @@ impl Checker<'_> {
     }
 
     /// The pod that a Deployment or its like would make.
-    fn of_workload(&self, namespace: &str, name: &str) -> Option<Server> {
+    fn of_workload(&self, namespace: &str, name: &str) -> Option<PolicyServer> {
         let workload = self.objects.workload(namespace, name)?;
         let template = workload.node.at(["spec", "template"])?;
-        Some(Server {
+        Some(PolicyServer {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             labels: template
@@ -180,7 +180,7 @@ impl Checker<'_> {
     }
 
     /// A pod of which only the proxy tells.
-    fn of_proxy(&self, proxy: ProxyRef) -> Server {
+    fn of_proxy(&self, proxy: ProxyRef) -> PolicyServer {
         let id = self
             .snapshot
             .proxies_with(Shape::ConfigDump)
@@ -197,7 +197,7 @@ impl Checker<'_> {
             ])?;
             Node::from_json(node).ok()
         });
-        Server {
+        PolicyServer {
             namespace: proxy.namespace.clone(),
             name: proxy.pod.clone(),
             labels: labels.unwrap_or_else(|| labels_of([])),

@@ -1,7 +1,7 @@
 //! The weights of HTTPRoutes: those attached to a Service, which is traffic inside the mesh, and
 //! those attached to a Gateway.
 
-use super::weights::{Label, Part, Split, normal};
+use super::weights::{Label, Split, VersionWeight, normal};
 use meshladder_capture::Kind;
 use meshladder_mesh::references::{Reference, parents};
 use meshladder_mesh::{Mesh, Object};
@@ -91,7 +91,7 @@ fn split(route: &Object, gateway: Option<&str>) -> Result<Split, String> {
     let rules = route.spec_list("rules");
     let default = rules.iter().position(is_unconditional);
     let default = default.ok_or_else(|| format!("{told} has no rule without conditions"))?;
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<VersionWeight> = Vec::new();
     for to in backends(route, &rules[default]) {
         if !to.is_service() {
             return Err(format!(
@@ -102,7 +102,7 @@ fn split(route: &Object, gateway: Option<&str>) -> Result<Split, String> {
         let share = weight(to.node);
         match parts.iter_mut().find(|part| part.name == to.name) {
             Some(part) => part.share += share,
-            None => parts.push(Part {
+            None => parts.push(VersionWeight {
                 name: to.name.to_owned(),
                 share,
             }),

@@ -11,7 +11,7 @@ pub struct Split {
     /// What tells the parts apart in metrics.
     pub label: Label,
     /// The parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<VersionWeight>,
     /// Who says so: `VirtualService shop/catalog`; empty for the command line.
     pub by: String,
     /// What a reader of the figures should know.
@@ -29,7 +29,7 @@ pub enum Label {
 
 /// A part and its share.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct VersionWeight {
     /// The label's value.
     pub name: String,
     /// From 0 to 1.
@@ -50,7 +50,7 @@ impl Label {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn parse(text: &str) -> Result<Vec<Part>, String> {
+pub fn parse(text: &str) -> Result<Vec<VersionWeight>, String> {
     let part = |word: &str| {
         let (name, weight) = word
             .split_once('=')
@@ -62,7 +62,7 @@ pub fn parse(text: &str) -> Result<Vec<Part>, String> {
         if !weight.is_finite() || weight < 0.0 {
             return Err(format!("`{word}`: a weight is not negative"));
         }
-        Ok(Part {
+        Ok(VersionWeight {
             name: name.trim().to_owned(),
             share: weight,
         })
@@ -139,7 +139,7 @@ fn parts(
     service: &Object,
     route: &Node,
     namespace: &str,
-) -> Result<(Label, Vec<Part>), String> {
+) -> Result<(Label, Vec<VersionWeight>), String> {
     let entries = route.get("route").map_or(&[][..], Node::items);
     let host_of = |entry: &Node| {
         let host = entry
@@ -151,7 +151,7 @@ fn parts(
     let hosts: Vec<String> = entries.iter().map(host_of).collect();
     let weights = entries.iter().map(|entry| weight(entry, entries.len()));
     let is_one_host = hosts.iter().all(|host| *host == hosts[0]);
-    let mut found: Vec<Part> = Vec::new();
+    let mut found: Vec<VersionWeight> = Vec::new();
     for ((entry, host), share) in entries.iter().zip(&hosts).zip(weights) {
         let name = if is_one_host {
             version(mesh, namespace, host, entry)?
@@ -164,7 +164,7 @@ fn parts(
         };
         match found.iter_mut().find(|part| part.name == name) {
             Some(part) => part.share += share,
-            None => found.push(Part { name, share }),
+            None => found.push(VersionWeight { name, share }),
         }
     }
     if found.is_empty() {
@@ -217,7 +217,7 @@ fn version(mesh: &Mesh, namespace: &str, host: &str, entry: &Node) -> Result<Str
 }
 
 /// Weights as shares; none when they add up to nothing.
-pub(super) fn normal(mut parts: Vec<Part>) -> Option<Vec<Part>> {
+pub(super) fn normal(mut parts: Vec<VersionWeight>) -> Option<Vec<VersionWeight>> {
     let sum: f64 = parts.iter().map(|part| part.share).sum();
     for part in &mut parts {
         part.share /= sum;
@@ -249,8 +249,8 @@ spec: {ports: [{port: 8080}]}
         )
     }
 
-    fn part(name: &str, share: f64) -> Part {
-        Part {
+    fn part(name: &str, share: f64) -> VersionWeight {
+        VersionWeight {
             name: name.to_owned(),
             share,
         }

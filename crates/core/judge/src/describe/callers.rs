@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Facts, Section, count, few};
+use super::{DescribeFacts, DescriptionSection, count, few};
 use meshladder_capture::envoy::clusters::{self, ClusterStatuses, HostAddress, HostStatus};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Shape, Snapshot};
@@ -14,7 +14,7 @@ const TOLD: usize = 20;
 
 /// What the callers of some hosts say.
 #[derive(Default)]
-struct Symptom {
+struct CallerReports {
     /// Proxies that told their endpoints at all.
     case: usize,
     /// Those that know one of the hosts.
@@ -24,9 +24,13 @@ struct Symptom {
 }
 
 /// The endpoints of some hosts; with addresses only those.
-pub(super) fn section(facts: &Facts<'_>, hosts: &[String], only: Option<&PodFacts>) -> Section {
-    let mut section = Section::new("Endpoints as callers see them");
-    let seen = Symptom::of(facts.snapshot, hosts, only);
+pub(super) fn section(
+    facts: &DescribeFacts<'_>,
+    hosts: &[String],
+    only: Option<&PodFacts>,
+) -> DescriptionSection {
+    let mut section = DescriptionSection::new("Endpoints as callers see them");
+    let seen = CallerReports::of(facts.snapshot, hosts, only);
     if hosts.is_empty() {
         return section;
     }
@@ -106,7 +110,7 @@ fn in_words(by: &BTreeMap<String, (String, &'static str)>, callers: &BTreeSet<St
     parts.join(", ")
 }
 
-impl Symptom {
+impl CallerReports {
     fn of(snapshot: &Snapshot, hosts: &[String], only: Option<&PodFacts>) -> Self {
         let mut seen = Self::default();
         for (proxy, id) in snapshot.proxies_with(Shape::Clusters) {

@@ -1,14 +1,14 @@
 //! A Gateway: the pods that run it, its servers, their credentials and who is bound to them.
 
 use super::service::urls;
-use super::{Facts, Section, few};
+use super::{DescribeFacts, DescriptionSection, few};
 use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::servers;
 
-pub(super) fn sections(facts: &Facts<'_>, gateway: &Object) -> Vec<Section> {
+pub(super) fn sections(facts: &DescribeFacts<'_>, gateway: &Object) -> Vec<DescriptionSection> {
     let pods = facts.mesh.gateway_pods(gateway);
-    let mut runs = Section::new("Run by");
+    let mut runs = DescriptionSection::new("Run by");
     let names: Vec<String> = pods
         .iter()
         .map(|pod| format!("{}/{}", pod.id.namespace, pod.id.name))
@@ -22,7 +22,7 @@ pub(super) fn sections(facts: &Facts<'_>, gateway: &Object) -> Vec<Section> {
         },
         gateway,
     );
-    let mut bound = Section::new("Servers");
+    let mut bound = DescriptionSection::new("Servers");
     for server in servers(gateway) {
         let hosts: Vec<String> = server.hosts().map(|(_, host)| host.to_owned()).collect();
         let tls = server
@@ -55,11 +55,11 @@ pub(super) fn sections(facts: &Facts<'_>, gateway: &Object) -> Vec<Section> {
 
 /// The Secret must be where the gateway's pods run.
 fn credential(
-    facts: &Facts<'_>,
+    facts: &DescribeFacts<'_>,
     gateway: &Object,
     name: Option<&str>,
     pods: &[&Object],
-    section: &mut Section,
+    section: &mut DescriptionSection,
 ) {
     let Some(name) = name else { return };
     let namespace = pods

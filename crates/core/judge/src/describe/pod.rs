@@ -1,6 +1,6 @@
 //! A pod: in the mesh or not, its ports, mutual TLS, policies, and what reaches it.
 
-use super::{Facts, Section, callers, few, policies, service};
+use super::{DescribeFacts, DescriptionSection, callers, few, policies, service};
 use meshladder_mesh::Object;
 use meshladder_mesh::injection::REVISION;
 use meshladder_mesh::policies::Workload;
@@ -10,7 +10,7 @@ use meshladder_mesh::views::PodTemplate;
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
-pub(super) fn sections(facts: &Facts<'_>, pod: &Object) -> Vec<Section> {
+pub(super) fn sections(facts: &DescribeFacts<'_>, pod: &Object) -> Vec<DescriptionSection> {
     let mut sections = vec![identity(facts, pod), sync(facts, pod), ports_of(facts, pod)];
     sections.push(policies::mutual_tls(facts, pod));
     sections.extend(policies::sections(facts, pod));
@@ -24,8 +24,8 @@ pub(super) fn sections(facts: &Facts<'_>, pod: &Object) -> Vec<Section> {
 }
 
 /// Whether it is in the mesh, since when, by which revision; and if not, what decided.
-fn identity(facts: &Facts<'_>, pod: &Object) -> Section {
-    let mut section = Section::new("In the mesh");
+fn identity(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("In the mesh");
     let proxy = proxy(pod);
     if let Some((list, container)) = proxy {
         let how = match list {
@@ -99,7 +99,12 @@ fn identity(facts: &Facts<'_>, pod: &Object) -> Section {
 }
 
 /// A pod that would be made otherwise today.
-fn expected(facts: &Facts<'_>, pod: &Object, has_proxy: bool, section: &mut Section) {
+fn expected(
+    facts: &DescribeFacts<'_>,
+    pod: &Object,
+    has_proxy: bool,
+    section: &mut DescriptionSection,
+) {
     let Some(template) = PodTemplate::of(pod) else {
         return;
     };
@@ -135,8 +140,8 @@ fn proxy(pod: &Object) -> Option<(&'static str, &Node)> {
         })
 }
 
-fn sync(facts: &Facts<'_>, pod: &Object) -> Section {
-    let mut section = Section::new("Configuration");
+fn sync(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("Configuration");
     let streams = facts.fleet.streams_of(&pod.id.namespace, &pod.id.name);
     for stream in streams {
         let types: Vec<String> = stream
@@ -168,8 +173,8 @@ fn sync(facts: &Facts<'_>, pod: &Object) -> Section {
     section
 }
 
-fn ports_of(facts: &Facts<'_>, pod: &Object) -> Section {
-    let mut section = Section::new("Ports");
+fn ports_of(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("Ports");
     let containers = pod.spec_list("containers").iter();
     let declared: Vec<String> = containers
         .filter(|container| container.str_at("name") != Some("istio-proxy"))
@@ -227,7 +232,7 @@ pub(super) fn why(port: &ServicePort<'_>) -> String {
 }
 
 /// Its own endpoints of every Service that selects it.
-fn seen_by_callers(facts: &Facts<'_>, pod: &Object) -> Section {
+fn seen_by_callers(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
     let hosts: Vec<String> = facts
         .mesh
         .services_of(pod)
@@ -242,8 +247,8 @@ fn seen_by_callers(facts: &Facts<'_>, pod: &Object) -> Section {
 }
 
 /// What it may call.
-fn outbound(facts: &Facts<'_>, pod: &Object) -> Section {
-    let mut section = Section::new("Calls of its own");
+fn outbound(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("Calls of its own");
     if proxy(pod).is_none() {
         return section;
     }

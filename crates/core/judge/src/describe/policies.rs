@@ -1,7 +1,7 @@
 //! What policies say of a pod: mutual TLS by port, who may call, what else is put on its proxy.
 
 use super::virtual_service::plain;
-use super::{Facts, Section};
+use super::{DescribeFacts, DescriptionSection};
 use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
@@ -10,8 +10,8 @@ use meshladder_mesh::services::{ports, target_port};
 use meshladder_text::tree::Node;
 
 /// Mutual TLS on each port that a Service leads to.
-pub(super) fn mutual_tls(facts: &Facts<'_>, pod: &Object) -> Section {
-    let mut section = Section::new("mTLS for callers");
+pub(super) fn mutual_tls(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("mTLS for callers");
     let workload = Workload::of(pod);
     let services = facts.mesh.services_of(pod);
     let mut numbers: Vec<u16> = services
@@ -38,10 +38,10 @@ pub(super) fn mutual_tls(facts: &Facts<'_>, pod: &Object) -> Section {
 }
 
 /// The policies that apply, by kind, and those that miss the pod by one label.
-pub(super) fn sections(facts: &Facts<'_>, pod: &Object) -> Vec<Section> {
+pub(super) fn sections(facts: &DescribeFacts<'_>, pod: &Object) -> Vec<DescriptionSection> {
     let workload = Workload::of(pod);
-    let mut access = Section::new("Who may call");
-    let mut other = Section::new("Other objects on its proxy");
+    let mut access = DescriptionSection::new("Who may call");
+    let mut other = DescriptionSection::new("Other objects on its proxy");
     for kind in [Kind::AuthorizationPolicy, Kind::RequestAuthentication] {
         for policy in facts.mesh.policies(kind, &workload) {
             access.object(kind.singular(), action(policy), policy);
@@ -130,7 +130,7 @@ fn rule(rule: &Node) -> String {
 
 /// Policies of the pod's namespace whose selector names a label that the pod has with another
 /// value, and no other miss.
-fn near<'m>(facts: &Facts<'m>, kind: Kind, pod: &Object) -> Vec<(&'m Object, String)> {
+fn near<'m>(facts: &DescribeFacts<'m>, kind: Kind, pod: &Object) -> Vec<(&'m Object, String)> {
     let misses = |policy: &'m Object| {
         let wanted = selector(policy.spec())?.members();
         let differs = wanted

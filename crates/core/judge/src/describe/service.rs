@@ -2,7 +2,7 @@
 
 use super::pod::why;
 use super::virtual_service::{self, plain};
-use super::{Facts, Section, callers, count, few};
+use super::{DescribeFacts, DescriptionSection, callers, count, few};
 use meshladder_capture::Kind;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::{Protocol, ports};
@@ -10,7 +10,7 @@ use meshladder_mesh::traffic::{destinations, hosts};
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
-pub(super) fn sections(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
+pub(super) fn sections(facts: &DescribeFacts<'_>, service: &Object) -> Vec<DescriptionSection> {
     let mut sections = vec![about(service), endpoints(facts, service)];
     sections.push(callers::section(facts, &[host(facts, service)], None));
     sections.extend(traffic(facts, service));
@@ -23,15 +23,15 @@ pub(super) fn sections(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
 }
 
 /// The name by which proxies know it.
-pub(super) fn host(facts: &Facts<'_>, service: &Object) -> String {
+pub(super) fn host(facts: &DescribeFacts<'_>, service: &Object) -> String {
     facts
         .mesh
         .domain
         .service(&service.id.name, &service.id.namespace)
 }
 
-fn about(service: &Object) -> Section {
-    let mut section = Section::new("Ports");
+fn about(service: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("Ports");
     for port in ports(service) {
         let target = port
             .target_port
@@ -47,8 +47,8 @@ fn about(service: &Object) -> Section {
 }
 
 /// From the selector to what is ready.
-fn endpoints(facts: &Facts<'_>, service: &Object) -> Section {
-    let mut section = Section::new("Endpoints");
+fn endpoints(facts: &DescribeFacts<'_>, service: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("Endpoints");
     let pods = facts.mesh.selected_pods(service);
     let selector = service.spec_at(["selector"]).map_or(&[][..], Node::members);
     let labels: Vec<String> = selector
@@ -92,9 +92,9 @@ fn endpoints(facts: &Facts<'_>, service: &Object) -> Section {
 
 /// Who routes to it and how clients connect: as the Service's own namespace sees it, and where
 /// other namespaces differ.
-pub(super) fn traffic(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
+pub(super) fn traffic(facts: &DescribeFacts<'_>, service: &Object) -> Vec<DescriptionSection> {
     let host = host(facts, service);
-    let mut routes = Section::new("Routing");
+    let mut routes = DescriptionSection::new("Routing");
     let scope = facts.mesh.namespace_scope(&service.id.namespace);
     for (at, virtual_service) in facts
         .mesh
@@ -127,7 +127,7 @@ pub(super) fn traffic(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
             by,
         );
     }
-    let mut clients = Section::new("How clients connect");
+    let mut clients = DescriptionSection::new("How clients connect");
     let mut by_rule: Vec<(Option<ObjectRef>, Vec<String>)> = Vec::new();
     for namespace in namespaces(facts) {
         let rule = facts
@@ -157,7 +157,7 @@ pub(super) fn traffic(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
 }
 
 /// "defaultHttpRetryPolicy"; without it Istio has two retries of what is safe to send again.
-fn default_retries<'m>(facts: &Facts<'m>) -> (String, Option<&'m ObjectRef>) {
+fn default_retries<'m>(facts: &DescribeFacts<'m>) -> (String, Option<&'m ObjectRef>) {
     let config = &facts.mesh.config;
     match config
         .tree
@@ -172,7 +172,7 @@ fn default_retries<'m>(facts: &Facts<'m>) -> (String, Option<&'m ObjectRef>) {
     }
 }
 
-fn namespaces(facts: &Facts<'_>) -> Vec<String> {
+fn namespaces(facts: &DescribeFacts<'_>) -> Vec<String> {
     let mut found: Vec<String> = facts
         .mesh
         .pods
@@ -185,7 +185,7 @@ fn namespaces(facts: &Facts<'_>) -> Vec<String> {
     found
 }
 
-fn without_rule(facts: &Facts<'_>) -> String {
+fn without_rule(facts: &DescribeFacts<'_>) -> String {
     let tls = if facts.mesh.config.auto_mtls {
         "mutual TLS where the server has a proxy"
     } else {
@@ -224,9 +224,9 @@ fn rule_in_words(rule: &Object) -> String {
 }
 
 /// The hosts at gateways that lead to it.
-pub(super) fn exposed(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
+pub(super) fn exposed(facts: &DescribeFacts<'_>, service: &Object) -> Vec<DescriptionSection> {
     let host = host(facts, service);
-    let mut section = Section::new("Exposed at gateways");
+    let mut section = DescriptionSection::new("Exposed at gateways");
     for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         let pods = facts.mesh.gateway_pods(gateway);
         for server in servers(gateway) {
@@ -257,7 +257,7 @@ pub(super) fn exposed(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
 }
 
 /// The addresses at which a server takes a VirtualService's hosts.
-pub(super) fn urls(facts: &Facts<'_>, server: Server<'_>, bound: &Object) -> String {
+pub(super) fn urls(facts: &DescribeFacts<'_>, server: Server<'_>, bound: &Object) -> String {
     let scheme = match server.protocol {
         Protocol::Https | Protocol::Tls => "https",
         protocol if protocol.is_http() => "http",

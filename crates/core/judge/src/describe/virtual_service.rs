@@ -1,11 +1,11 @@
 //! A VirtualService: what it routes, for whom, and step by step whether it has an effect.
 
-use super::{Facts, Section, few};
+use super::{DescribeFacts, DescriptionSection, few};
 use meshladder_mesh::Object;
 use meshladder_mesh::traffic::{destinations, hosts};
 use meshladder_text::tree::{Node, Value};
 
-pub(super) fn sections(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
+pub(super) fn sections(facts: &DescribeFacts<'_>, service: &Object) -> Vec<DescriptionSection> {
     vec![
         routes(service),
         whom(facts, service),
@@ -13,8 +13,8 @@ pub(super) fn sections(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
     ]
 }
 
-fn routes(service: &Object) -> Section {
-    let mut section = Section::new("Routes, first match wins");
+fn routes(service: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("Routes, first match wins");
     for (kind, label) in [("http", "HTTP"), ("tls", "TLS"), ("tcp", "TCP")] {
         for (at, route) in service.spec_list(kind).iter().enumerate() {
             section.object(
@@ -27,8 +27,8 @@ fn routes(service: &Object) -> Section {
     section
 }
 
-fn whom(facts: &Facts<'_>, service: &Object) -> Section {
-    let mut section = Section::new("For whom");
+fn whom(facts: &DescribeFacts<'_>, service: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("For whom");
     let names: Vec<String> = hosts(service, &facts.mesh.domain)
         .map(|(_, host)| host)
         .collect();
@@ -63,8 +63,8 @@ fn whom(facts: &Facts<'_>, service: &Object) -> Section {
     section
 }
 
-fn leads_to(facts: &Facts<'_>, service: &Object) -> Section {
-    let mut section = Section::new("Leads to");
+fn leads_to(facts: &DescribeFacts<'_>, service: &Object) -> DescriptionSection {
+    let mut section = DescriptionSection::new("Leads to");
     let mut told = Vec::new();
     for to in destinations(service, &facts.mesh.domain) {
         let subset = to

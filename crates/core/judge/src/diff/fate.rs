@@ -11,7 +11,7 @@ use meshladder_sim::trace::{End, Trace};
 use meshladder_sim::walk::{Call, Caller, Detail, Documents, Url, Walk};
 
 use super::meaning::host;
-use super::meshes::Capture;
+use super::meshes::MeshCapture;
 
 /// What becomes of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Fate {
 /// So many requests are tried: a large mesh has millions of pairs.
 const TRIED: usize = 2000;
 
-pub(super) fn changes(a: &Capture<'_>, b: &Capture<'_>) -> Vec<Fate> {
+pub(super) fn changes(a: &MeshCapture<'_>, b: &MeshCapture<'_>) -> Vec<Fate> {
     let callers: Vec<&ObjectRef> = a
         .proxies
         .keys()
@@ -46,7 +46,7 @@ pub(super) fn changes(a: &Capture<'_>, b: &Capture<'_>) -> Vec<Fate> {
         .flat_map(|caller| urls.iter().map(move |url| (*caller, url)));
     let mut fates = Vec::new();
     for (caller, url) in case.take(TRIED) {
-        let ask = |capture: &Capture<'_>, walk: &Walk<'_>| {
+        let ask = |capture: &MeshCapture<'_>, walk: &Walk<'_>| {
             let (proxy, _) = capture.proxies[caller].first()?;
             let from = Caller::Pod {
                 namespace: proxy.namespace.clone(),
@@ -72,7 +72,7 @@ pub(super) fn changes(a: &Capture<'_>, b: &Capture<'_>) -> Vec<Fate> {
 }
 
 /// The ports of all Services, each with what is spoken there.
-fn urls(capture: &Capture<'_>) -> BTreeSet<String> {
+fn urls(capture: &MeshCapture<'_>) -> BTreeSet<String> {
     let services = capture.mesh.objects.of_kind(Kind::Service).iter();
     let ports = services.flat_map(|service| ports(service).map(move |port| (service, port)));
     let url = |(service, port): (&Object, ServicePort<'_>)| {

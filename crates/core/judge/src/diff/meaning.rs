@@ -9,13 +9,13 @@ use meshladder_mesh::ObjectRef;
 use meshladder_sim::rbac::PolicyName;
 use meshladder_text::tree::{Node, Value};
 
-use super::{Edit, What};
+use super::{ChangeKind, DiffEdit};
 
 mod action;
 
 /// The side that has what was added or removed.
-fn owner(what: What) -> (&'static str, &'static str) {
-    if what == What::Added {
+fn owner(what: ChangeKind) -> (&'static str, &'static str) {
+    if what == ChangeKind::Added {
         ("B", "A")
     } else {
         ("A", "B")
@@ -32,7 +32,7 @@ pub(super) fn state(a: &Resource<'_>, b: &Resource<'_>) -> String {
 }
 
 /// A bootstrap that differs.
-pub(super) fn bootstrap(edits: &[Edit]) -> Option<String> {
+pub(super) fn bootstrap(edits: &[DiffEdit]) -> Option<String> {
     let version = edits
         .iter()
         .find(|edit| edit.path.ends_with("/ISTIO_VERSION"))?;
@@ -54,7 +54,7 @@ pub(super) fn alone(
     section: Section,
     name: &str,
     node: Option<&Node>,
-    what: What,
+    what: ChangeKind,
 ) -> Option<String> {
     let (has, lacks) = owner(what);
     Some(match section {
@@ -82,7 +82,7 @@ pub(super) fn changed(
     name: &str,
     a: &Node,
     b: &Node,
-    edits: &[Edit],
+    edits: &[DiffEdit],
 ) -> Option<String> {
     match section {
         Section::Endpoints => Some(format!(
@@ -103,7 +103,13 @@ pub(super) fn changed(
 }
 
 /// A route, a virtual host, a filter chain or a listener that differs.
-pub(super) fn part(kind: &str, name: &str, a: &Node, b: &Node, edits: &[Edit]) -> Option<String> {
+pub(super) fn part(
+    kind: &str,
+    name: &str,
+    a: &Node,
+    b: &Node,
+    edits: &[DiffEdit],
+) -> Option<String> {
     match kind {
         "route" => action::change(a, b).or_else(|| Some(format!("differs in {}", parts(edits)))),
         "filter chain" | "listener" => {
@@ -114,7 +120,7 @@ pub(super) fn part(kind: &str, name: &str, a: &Node, b: &Node, edits: &[Edit]) -
 }
 
 /// A route or a filter chain that only one side has.
-pub(super) fn part_alone(kind: &str, name: &str, node: &Node, what: What) -> String {
+pub(super) fn part_alone(kind: &str, name: &str, node: &Node, what: ChangeKind) -> String {
     let (has, _) = owner(what);
     match kind {
         "route" => format!("only {has} has this route: {}", action::in_words(node)),
@@ -252,8 +258,8 @@ fn each_key(node: &Node, visit: &mut impl FnMut(&str)) {
 }
 
 /// The top-level members that differ.
-fn parts(edits: &[Edit]) -> String {
-    let part = |edit: &Edit| {
+fn parts(edits: &[DiffEdit]) -> String {
+    let part = |edit: &DiffEdit| {
         edit.path
             .split(['/', '['])
             .find(|part| !part.is_empty())

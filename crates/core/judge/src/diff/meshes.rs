@@ -12,28 +12,28 @@ use meshladder_mesh::host::covers;
 use meshladder_mesh::{Mesh, ObjectRef, PodFacts};
 use meshladder_text::tree::Node;
 
-use super::names::Names;
-use super::shown::Shown;
-use super::{Change, Diff, Edit, Side, What, fate, objects, proxies};
+use super::names::CommonNames;
+use super::proxy_changes::ProxyChanges;
+use super::{ChangeKind, Diff, DiffChange, DiffEdit, ProxySide, fate, objects, proxies};
 
 /// One capture.
-pub(super) struct Capture<'s> {
+pub(super) struct MeshCapture<'s> {
     pub(super) snapshot: &'s Snapshot,
     pub(super) mesh: &'s Mesh,
-    names: Arc<Names>,
+    names: Arc<CommonNames>,
     /// The proxies of each workload, in the order of their names.
     pub(super) proxies: BTreeMap<ObjectRef, Vec<(ProxyRef, &'s DocId)>>,
 }
 
 /// How two captures of a mesh differ.
 pub fn meshes(a: (&Snapshot, &Mesh), b: (&Snapshot, &Mesh), names: (&str, &str)) -> Diff {
-    let (left, right) = (Capture::of(a), Capture::of(b));
+    let (left, right) = (MeshCapture::of(a), MeshCapture::of(b));
     let mut diff = Diff {
         a: names.0.to_owned(),
         b: names.1.to_owned(),
         ..Diff::default()
     };
-    let sides = [&left, &right].map(|capture| objects::Side {
+    let sides = [&left, &right].map(|capture| objects::CaptureSide {
         snapshot: capture.snapshot,
         mesh: capture.mesh,
         names: &capture.names,
@@ -48,7 +48,7 @@ pub fn meshes(a: (&Snapshot, &Mesh), b: (&Snapshot, &Mesh), names: (&str, &str))
         .collect();
     diff.changes = differing;
     diff.compared = compared;
-    let mut shown = Shown::default();
+    let mut shown = ProxyChanges::default();
     for (workload, old) in &left.proxies {
         let Some(new) = right.proxies.get(workload) else {
             diff.unknown.push(format!(
@@ -82,15 +82,15 @@ pub fn meshes(a: (&Snapshot, &Mesh), b: (&Snapshot, &Mesh), names: (&str, &str))
 }
 
 /// A dump that was read for the comparison.
-struct Opened {
+struct ProxyDump {
     name: String,
     document: Document,
-    names: Arc<Names>,
+    names: Arc<CommonNames>,
 }
 
-impl Opened {
-    fn side(&self) -> Side<'_> {
-        Side {
+impl ProxyDump {
+    fn side(&self) -> ProxySide<'_> {
+        ProxySide {
             name: self.name.clone(),
             doc: self.document.id.clone(),
             text: &self.document.text,
@@ -101,11 +101,11 @@ impl Opened {
     }
 }
 
-fn compare(a: Result<Opened, String>, b: Result<Opened, String>) -> Result<Diff, String> {
+fn compare(a: Result<ProxyDump, String>, b: Result<ProxyDump, String>) -> Result<Diff, String> {
     proxies(&a?.side(), &b?.side())
 }
 
-impl<'s> Capture<'s> {
+impl<'s> MeshCapture<'s> {
     fn of((snapshot, mesh): (&'s Snapshot, &'s Mesh)) -> Self {
         let mut proxies: BTreeMap<ObjectRef, Vec<_>> = BTreeMap::new();
         for (proxy, doc) in snapshot.proxies_with(Shape::ConfigDump) {
@@ -119,17 +119,17 @@ impl<'s> Capture<'s> {
         Self {
             snapshot,
             mesh,
-            names: Arc::new(Names::of_mesh(mesh)),
+            names: Arc::new(CommonNames::of_mesh(mesh)),
             proxies,
         }
     }
 
-    fn open(&self, doc: &DocId, proxy: &ProxyRef) -> Result<Opened, String> {
+    fn open(&self, doc: &DocId, proxy: &ProxyRef) -> Result<ProxyDump, String> {
         let document = self
             .snapshot
             .open(doc)
             .map_err(|problem| problem.to_string())?;
-        Ok(Opened {
+        Ok(ProxyDump {
             name: proxy.to_string(),
             document,
             names: Arc::clone(&self.names),
@@ -139,7 +139,12 @@ impl<'s> Capture<'s> {
 
 /// What differs between the captures comes first; when nothing of what made the thing differs, the
 /// one object that does and has a say in this proxy is named.
-fn blame(change: &mut Change, changed: &BTreeSet<ObjectRef>, b: &Capture<'_>, proxy: &ProxyRef) {
+fn blame(
+    change: &mut DiffChange,
+    changed: &BTreeSet<ObjectRef>,
+    b: &MeshCapture<'_>,
+    proxy: &ProxyRef,
+) {
     let is_about = |object: &&ObjectRef| {
         change.objects.contains(object)
             || host_of(change).is_some_and(|host| is_for(object, host, b.mesh))
@@ -157,7 +162,7 @@ fn blame(change: &mut Change, changed: &BTreeSet<ObjectRef>, b: &Capture<'_>, pr
 }
 
 /// The host that a cluster or its endpoints are for.
-fn host_of(change: &Change) -> Option<&str> {
+fn host_of(change: &DiffChange) -> Option<&str> {
     let is_of_host = change.kind == "cluster" || change.kind == "endpoints";
     ClusterName::parse(&change.name)
         .filter(|_| is_of_host)
@@ -181,14 +186,14 @@ fn is_for(object: &ObjectRef, host: &str, mesh: &Mesh) -> bool {
 
 /// Log levels that were changed and not set back.
 fn log_levels(
-    a: &Capture<'_>,
+    a: &MeshCapture<'_>,
     old: &ProxyRef,
-    b: &Capture<'_>,
+    b: &MeshCapture<'_>,
     new: &ProxyRef,
     workload: &ObjectRef,
     diff: &mut Diff,
 ) {
-    let read = |capture: &Capture<'_>, proxy: &ProxyRef| {
+    let read = |capture: &MeshCapture<'_>, proxy: &ProxyRef| {
         let (_, id) = capture
             .snapshot
             .proxies_with(Shape::Logging)
@@ -204,7 +209,7 @@ fn log_levels(
     let differs = |(name, level): &(&String, &ComponentLevel)| {
         right.get(*name).is_some_and(|other| other != *level)
     };
-    let edits: Vec<Edit> = left
+    let edits: Vec<DiffEdit> = left
         .iter()
         .filter(differs)
         .map(|(name, level)| level_edit(name, *level, right[name]))
@@ -213,8 +218,8 @@ fn log_levels(
         return;
     }
     let means = format!("{} of Envoy's components log at another level", edits.len());
-    diff.changes.push(Change {
-        what: What::Changed,
+    diff.changes.push(DiffChange {
+        what: ChangeKind::Changed,
         kind: "log levels".to_owned(),
         name: new.to_string(),
         means: Some(means),
@@ -225,10 +230,10 @@ fn log_levels(
     });
 }
 
-fn level_edit(name: &str, old: ComponentLevel, new: ComponentLevel) -> Edit {
+fn level_edit(name: &str, old: ComponentLevel, new: ComponentLevel) -> DiffEdit {
     let (old, new) = (Some(old.to_string()), Some(new.to_string()));
-    Edit {
-        what: What::Changed,
+    DiffEdit {
+        what: ChangeKind::Changed,
         path: format!("/{name}"),
         old,
         new,

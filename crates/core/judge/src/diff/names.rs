@@ -13,13 +13,13 @@ use meshladder_text::json::Raw;
 
 /// From a word of one side, an address or the name of a pod, to what it stands for.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct CommonNames {
     words: HashMap<String, String>,
     /// What all proxies of one side share.
-    common: Option<Arc<Names>>,
+    common: Option<Arc<CommonNames>>,
 }
 
-impl Names {
+impl CommonNames {
     /// What a proxy is called and where it lives, by its own word.
     pub fn of_proxy(dump: &Dump<'_>) -> Self {
         let mut names = Self::default();
@@ -91,7 +91,7 @@ impl Names {
     }
 
     /// The same with what all proxies of the side share; its own words come first.
-    pub(super) fn with(mut self, common: &Arc<Names>) -> Self {
+    pub(super) fn with(mut self, common: &Arc<CommonNames>) -> Self {
         self.common = Some(Arc::clone(common));
         self
     }
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn known_words_are_replaced_wherever_they_stand() {
-        let mut names = Names::default();
+        let mut names = CommonNames::default();
         names.put("10.1.2.3", "‹cart›");
         names.put("cart-1", "‹pod›");
         names.put("fd00::1", "‹six›");

@@ -9,9 +9,9 @@ use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Node, Value};
 
-use super::names::Names;
+use super::names::CommonNames;
 use super::tree::Compare;
-use super::{Change, Edit, Noise, What};
+use super::{ChangeKind, DiffChange, DiffEdit, Noise};
 
 /// Kinds that the cluster writes by itself; what matters of them shows elsewhere.
 const DERIVED: [&str; 9] = [
@@ -55,19 +55,19 @@ const SERVICE: [&str; 3] = ["clusterIP", "clusterIPs", "healthCheckNodePort"];
 const ROOTS: [&str; 3] = ["istio-ca-root-cert", "kube-root-ca.crt", "istio-ca-crl"];
 
 /// One side of the comparison.
-pub(super) struct Side<'m> {
+pub(super) struct CaptureSide<'m> {
     pub(super) snapshot: &'m Snapshot,
     pub(super) mesh: &'m Mesh,
-    pub(super) names: &'m Names,
+    pub(super) names: &'m CommonNames,
 }
 
 /// The differences, by object.
 pub(super) fn compare(
-    a: &Side<'_>,
-    b: &Side<'_>,
+    a: &CaptureSide<'_>,
+    b: &CaptureSide<'_>,
     noise: &mut Noise,
     unknown: &mut BTreeSet<String>,
-) -> (Vec<Change>, usize) {
+) -> (Vec<DiffChange>, usize) {
     let (left, right) = (written(a.mesh), written(b.mesh));
     let ids: BTreeSet<&Id> = left.keys().chain(right.keys()).collect();
     let mut changes = Vec::new();
@@ -76,11 +76,11 @@ pub(super) fn compare(
             (Some(old), Some(new)) => changes.extend(both(old, new, a, b, noise)),
             (Some(old), None) => changes.extend(
                 b.knows(need(old), "B", unknown)
-                    .then(|| alone(What::Removed, old)),
+                    .then(|| alone(ChangeKind::Removed, old)),
             ),
             (None, Some(new)) => changes.extend(
                 a.knows(need(new), "A", unknown)
-                    .then(|| alone(What::Added, new)),
+                    .then(|| alone(ChangeKind::Added, new)),
             ),
             (None, None) => {}
         }
@@ -99,7 +99,7 @@ fn need(object: &Object) -> Need {
         .map_or_else(|| Need::of_path(path), Need::Objects)
 }
 
-impl Side<'_> {
+impl CaptureSide<'_> {
     /// Whether an object that is not here does not exist: what could not be read is noted instead.
     fn knows(&self, need: Need, side: &str, unknown: &mut BTreeSet<String>) -> bool {
         let coverage = self.snapshot.coverage(&need);
@@ -146,10 +146,10 @@ fn written(mesh: &Mesh) -> BTreeMap<Id, &Object> {
 fn both(
     old: &Object,
     new: &Object,
-    a: &Side<'_>,
-    b: &Side<'_>,
+    a: &CaptureSide<'_>,
+    b: &CaptureSide<'_>,
     noise: &mut Noise,
-) -> Option<Change> {
+) -> Option<DiffChange> {
     if old.node.value == new.node.value {
         return None;
     }
@@ -166,34 +166,34 @@ fn both(
         return None;
     }
     let docs = (Some(old.doc.clone()), Some(new.doc.clone()));
-    Some(Change {
+    Some(DiffChange {
         edits,
         docs,
-        ..change(What::Changed, &old.id)
+        ..change(ChangeKind::Changed, &old.id)
     })
 }
 
-fn alone(what: What, object: &Object) -> Change {
+fn alone(what: ChangeKind, object: &Object) -> DiffChange {
     let node = without_its_name(essence(&object.node));
     let doc = Some(object.doc.clone());
     let (edit, docs) = match what {
-        What::Added => (Edit::new(what, "", None, Some(&node)), (None, doc)),
-        _ => (Edit::new(what, "", Some(&node), None), (doc, None)),
+        ChangeKind::Added => (DiffEdit::new(what, "", None, Some(&node)), (None, doc)),
+        _ => (DiffEdit::new(what, "", Some(&node), None), (doc, None)),
     };
-    Change {
+    DiffChange {
         edits: vec![edit],
         docs,
         ..change(what, &object.id)
     }
 }
 
-fn change(what: What, id: &ObjectRef) -> Change {
+fn change(what: ChangeKind, id: &ObjectRef) -> DiffChange {
     let place = if id.namespace.is_empty() {
         id.name.to_string()
     } else {
         format!("{}/{}", id.namespace, id.name)
     };
-    Change {
+    DiffChange {
         what,
         kind: id.kind.to_string(),
         name: place,
@@ -264,10 +264,10 @@ fn each_mut(node: &mut Node, change: &mut impl FnMut(&mut Node)) {
 }
 
 /// The pods of each workload: how many there are, ready, with a proxy.
-fn pods(a: &Side<'_>, b: &Side<'_>) -> Vec<Change> {
+fn pods(a: &CaptureSide<'_>, b: &CaptureSide<'_>) -> Vec<DiffChange> {
     let (left, right) = (counts(a.mesh), counts(b.mesh));
     let workloads: BTreeSet<&ObjectRef> = left.keys().chain(right.keys()).collect();
-    let none = Counts::default();
+    let none = PodCounts::default();
     let differs = |workload: &&ObjectRef| {
         left.get(*workload).unwrap_or(&none) != right.get(*workload).unwrap_or(&none)
     };
@@ -278,30 +278,30 @@ fn pods(a: &Side<'_>, b: &Side<'_>) -> Vec<Change> {
         );
         let (old, new) = (old.in_words(), new.in_words());
         let means = Some(format!("A has {old}, B has {new}"));
-        let edit = Edit {
-            what: What::Changed,
+        let edit = DiffEdit {
+            what: ChangeKind::Changed,
             path: "/pods".into(),
             old: Some(old),
             new: Some(new),
             at: (None, None),
         };
-        Change {
+        DiffChange {
             means,
             edits: vec![edit],
-            ..change(What::Changed, workload)
+            ..change(ChangeKind::Changed, workload)
         }
     };
     workloads.into_iter().filter(differs).map(tell).collect()
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct PodCounts {
     all: usize,
     ready: usize,
     proxies: usize,
 }
 
-impl Counts {
+impl PodCounts {
     fn in_words(&self) -> String {
         let pods = if self.all == 1 { "pod" } else { "pods" };
         format!(
@@ -311,8 +311,8 @@ impl Counts {
     }
 }
 
-fn counts(mesh: &Mesh) -> BTreeMap<ObjectRef, Counts> {
-    let mut counts: BTreeMap<ObjectRef, Counts> = BTreeMap::new();
+fn counts(mesh: &Mesh) -> BTreeMap<ObjectRef, PodCounts> {
+    let mut counts: BTreeMap<ObjectRef, PodCounts> = BTreeMap::new();
     for pod in mesh
         .pods
         .iter()

@@ -8,13 +8,13 @@ use meshladder_capture::snapshot::DocId;
 use meshladder_text::json::{Raw, TextFault};
 use meshladder_text::tree::Node;
 
-use super::names::Names;
-use super::tree::{Compare, Pairs, pair};
-use super::{Change, Diff, Edit, Noise, What, meaning, resources};
+use super::names::CommonNames;
+use super::tree::{Compare, ListPairs, pair};
+use super::{ChangeKind, Diff, DiffChange, DiffEdit, Noise, meaning, resources};
 
 /// One proxy's configuration.
 #[derive(Clone, Debug)]
-pub struct Side<'d> {
+pub struct ProxySide<'d> {
     /// What to call it: `shop/cart-1`.
     pub name: String,
     /// Its document.
@@ -22,7 +22,7 @@ pub struct Side<'d> {
     /// The dump's text.
     pub text: &'d str,
     /// What its words stand for, beside its own name and addresses.
-    pub names: Arc<Names>,
+    pub names: Arc<CommonNames>,
     /// Whether the other side is of the same installation: then addresses of others and roots of
     /// trust should be equal.
     pub is_same_mesh: bool,
@@ -45,7 +45,7 @@ const SECTIONS: [Section; 7] = [
 /// A dump with what its words stand for.
 struct Open<'d> {
     dump: Dump<'d>,
-    names: Names,
+    names: CommonNames,
     doc: DocId,
     is_dynamic_only: bool,
     original_dst: BTreeSet<String>,
@@ -55,7 +55,7 @@ struct Open<'d> {
 ///
 /// # Errors
 /// When one of the documents is no config dump: its name and what is wrong.
-pub fn proxies(a: &Side<'_>, b: &Side<'_>) -> Result<Diff, String> {
+pub fn proxies(a: &ProxySide<'_>, b: &ProxySide<'_>) -> Result<Diff, String> {
     let (mut left, mut right) = (open(a)?, open(b)?);
     let mut diff = Diff {
         a: a.name.clone(),
@@ -97,10 +97,10 @@ pub fn proxies(a: &Side<'_>, b: &Side<'_>) -> Result<Diff, String> {
     Ok(diff)
 }
 
-fn open<'d>(side: &Side<'d>) -> Result<Open<'d>, String> {
+fn open<'d>(side: &ProxySide<'d>) -> Result<Open<'d>, String> {
     let wrong = |fault: TextFault| format!("{}: {}", side.name, fault.what);
     let dump = Dump::index(side.text, &SECTIONS).map_err(wrong)?;
-    let mut names = Names::of_proxy(&dump).with(&side.names);
+    let mut names = CommonNames::of_proxy(&dump).with(&side.names);
     if !side.is_same_mesh {
         names.add_listeners(&dump);
     }
@@ -140,7 +140,7 @@ fn compare_section(
     let mut noise = Noise::default();
     let ((left, aside_a), (right, aside_b)) = (a.resources(section), b.resources(section));
     left_aside(&aside_a, &aside_b, &mut noise);
-    let Pairs {
+    let ListPairs {
         both,
         only_a,
         only_b,
@@ -172,12 +172,12 @@ fn compare_section(
     changes.extend(
         only_a
             .into_iter()
-            .map(|(name, at)| resources::alone(section, &name, left[at], What::Removed)),
+            .map(|(name, at)| resources::alone(section, &name, left[at], ChangeKind::Removed)),
     );
     changes.extend(
         only_b
             .into_iter()
-            .map(|(name, at)| resources::alone(section, &name, right[at], What::Added)),
+            .map(|(name, at)| resources::alone(section, &name, right[at], ChangeKind::Added)),
     );
     diff.noise.absorb(noise);
     diff.changes.extend(changes);
@@ -216,7 +216,7 @@ fn state(
     name: &str,
     a: &Resource<'_>,
     b: &Resource<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<DiffChange>,
 ) {
     let says = |resource: &Resource<'_>| {
         let refused = resource
@@ -230,17 +230,17 @@ fn state(
         let at = (Some(a.entry.offset()), Some(b.entry.offset()));
         let path = "/state".to_owned();
         let means = Some(meaning::state(a, b));
-        let edits = vec![Edit {
-            what: What::Changed,
+        let edits = vec![DiffEdit {
+            what: ChangeKind::Changed,
             path,
             old: Some(old),
             new: Some(new),
             at,
         }];
-        changes.push(Change {
+        changes.push(DiffChange {
             means,
             edits,
-            ..resources::change(What::Changed, section, name)
+            ..resources::change(ChangeKind::Changed, section, name)
         });
     }
 }
@@ -306,8 +306,8 @@ fn bootstrap(a: &Open<'_>, b: &Open<'_>, diff: &mut Diff) {
     }
     if !edits.is_empty() {
         let means = meaning::bootstrap(&edits);
-        let change = resources::change(What::Changed, Section::Bootstrap, "bootstrap");
-        diff.changes.push(Change {
+        let change = resources::change(ChangeKind::Changed, Section::Bootstrap, "bootstrap");
+        diff.changes.push(DiffChange {
             means,
             edits,
             ..change

@@ -9,11 +9,11 @@ use meshladder_text::tree::{Member, Node, Value};
 use meshladder_text::x509;
 
 use super::tree::{Compare, keys, pair};
-use super::{Change, Edit, What, meaning};
+use super::{ChangeKind, DiffChange, DiffEdit, meaning};
 
 /// A change without anything in it yet.
-pub(super) fn change(what: What, section: Section, name: &str) -> Change {
-    Change {
+pub(super) fn change(what: ChangeKind, section: Section, name: &str) -> DiffChange {
+    DiffChange {
         what,
         kind: kind(section).to_owned(),
         name: name.to_owned(),
@@ -38,7 +38,12 @@ fn kind(section: Section) -> &'static str {
 }
 
 /// A resource that only one side has.
-pub(super) fn alone(section: Section, name: &str, resource: &Resource<'_>, what: What) -> Change {
+pub(super) fn alone(
+    section: Section,
+    name: &str,
+    resource: &Resource<'_>,
+    what: ChangeKind,
+) -> DiffChange {
     let node = resource.raw.and_then(|raw| Node::from_json(raw).ok());
     let edits = node.iter().map(|node| only(what, "", node)).collect();
     let means = meaning::alone(section, name, node.as_ref(), what);
@@ -46,7 +51,7 @@ pub(super) fn alone(section: Section, name: &str, resource: &Resource<'_>, what:
         .iter()
         .flat_map(|node| meaning::makers(section, name, node))
         .collect();
-    Change {
+    DiffChange {
         means,
         objects,
         edits,
@@ -54,10 +59,10 @@ pub(super) fn alone(section: Section, name: &str, resource: &Resource<'_>, what:
     }
 }
 
-fn only(what: What, path: &str, node: &Node) -> Edit {
+fn only(what: ChangeKind, path: &str, node: &Node) -> DiffEdit {
     match what {
-        What::Added => Edit::new(what, path, None, Some(node)),
-        _ => Edit::new(what, path, Some(node), None),
+        ChangeKind::Added => DiffEdit::new(what, path, None, Some(node)),
+        _ => DiffEdit::new(what, path, Some(node), None),
     }
 }
 
@@ -69,7 +74,7 @@ pub(super) fn compare(
     new: &Resource<'_>,
     is_same_mesh: bool,
     compare: &mut Compare<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<DiffChange>,
 ) {
     let parsed = |resource: &Resource<'_>| Node::from_json(resource.raw?).ok();
     let (Some(a), Some(b)) = (parsed(old), parsed(new)) else {
@@ -98,18 +103,18 @@ fn whole(
     a: &Node,
     b: &Node,
     compare: &mut Compare<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<DiffChange>,
 ) {
     let mut edits = Vec::new();
     compare.nodes("", a, b, &mut edits);
     if !edits.is_empty() {
         let means = meaning::changed(section, name, a, b, &edits);
         let objects = meaning::makers_of_both(section, name, a, b);
-        changes.push(Change {
+        changes.push(DiffChange {
             means,
             objects,
             edits,
-            ..change(What::Changed, section, name)
+            ..change(ChangeKind::Changed, section, name)
         });
     }
 }
@@ -146,39 +151,39 @@ fn everywhere(assignment: &Node) -> Node {
 }
 
 /// A part of a resource as a change of its own.
-struct Part<'p> {
+struct ResourcePart<'p> {
     kind: &'static str,
     section: Section,
     name: &'p str,
 }
 
-impl Part<'_> {
+impl ResourcePart<'_> {
     fn differ(
         &self,
         a: &Node,
         b: &Node,
         skip: &str,
         compare: &mut Compare<'_>,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<DiffChange>,
     ) {
         let mut edits = Vec::new();
         compare.nodes("", &without(a, skip), &without(b, skip), &mut edits);
         if !edits.is_empty() {
             let means = meaning::part(self.kind, self.name, a, b, &edits);
             let objects = meaning::makers_of_both(self.section, self.name, a, b);
-            changes.push(Change {
+            changes.push(DiffChange {
                 means,
                 objects,
                 edits,
-                ..self.change(What::Changed)
+                ..self.change(ChangeKind::Changed)
             });
         }
     }
 
-    fn alone(&self, what: What, node: &Node, changes: &mut Vec<Change>) {
+    fn alone(&self, what: ChangeKind, node: &Node, changes: &mut Vec<DiffChange>) {
         let means = Some(meaning::part_alone(self.kind, self.name, node, what));
         let objects = meaning::makers(self.section, self.name, node);
-        changes.push(Change {
+        changes.push(DiffChange {
             means,
             objects,
             edits: vec![only(what, "", node)],
@@ -186,8 +191,8 @@ impl Part<'_> {
         });
     }
 
-    fn change(&self, what: What) -> Change {
-        Change {
+    fn change(&self, what: ChangeKind) -> DiffChange {
+        DiffChange {
             kind: self.kind.to_owned(),
             ..change(what, self.section, self.name)
         }
@@ -205,8 +210,14 @@ fn items<'n>(node: &'n Node, key: &str) -> &'n [Node] {
     node.get(key).map_or(&[], Node::items)
 }
 
-fn routes(name: &str, a: &Node, b: &Node, compare: &mut Compare<'_>, changes: &mut Vec<Change>) {
-    Part {
+fn routes(
+    name: &str,
+    a: &Node,
+    b: &Node,
+    compare: &mut Compare<'_>,
+    changes: &mut Vec<DiffChange>,
+) {
+    ResourcePart {
         kind: "route configuration",
         section: Section::Routes,
         name,
@@ -221,8 +232,8 @@ fn routes(name: &str, a: &Node, b: &Node, compare: &mut Compare<'_>, changes: &m
     for (key, old, new) in &pairs.both {
         virtual_host(&host(key), &left[*old], &right[*new], compare, changes);
     }
-    let lone = |key: &str, what, node: &Node, changes: &mut Vec<Change>| {
-        Part {
+    let lone = |key: &str, what, node: &Node, changes: &mut Vec<DiffChange>| {
+        ResourcePart {
             kind: "virtual host",
             section: Section::Routes,
             name: &host(key),
@@ -232,11 +243,11 @@ fn routes(name: &str, a: &Node, b: &Node, compare: &mut Compare<'_>, changes: &m
     pairs
         .only_a
         .iter()
-        .for_each(|(key, at)| lone(key, What::Removed, &left[*at], changes));
+        .for_each(|(key, at)| lone(key, ChangeKind::Removed, &left[*at], changes));
     pairs
         .only_b
         .iter()
-        .for_each(|(key, at)| lone(key, What::Added, &right[*at], changes));
+        .for_each(|(key, at)| lone(key, ChangeKind::Added, &right[*at], changes));
 }
 
 fn virtual_host(
@@ -244,9 +255,9 @@ fn virtual_host(
     a: &Node,
     b: &Node,
     compare: &mut Compare<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<DiffChange>,
 ) {
-    Part {
+    ResourcePart {
         kind: "virtual host",
         section: Section::Routes,
         name,
@@ -259,7 +270,7 @@ fn virtual_host(
     );
     let route = |key: &str| format!("{key} of {name}");
     for (key, old, new) in &pairs.both {
-        let part = Part {
+        let part = ResourcePart {
             kind: "route",
             section: Section::Routes,
             name: &route(key),
@@ -267,11 +278,11 @@ fn virtual_host(
         part.differ(&left[*old], &right[*new], "match", compare, changes);
     }
     for (what, alone, nodes) in [
-        (What::Removed, &pairs.only_a, left),
-        (What::Added, &pairs.only_b, right),
+        (ChangeKind::Removed, &pairs.only_a, left),
+        (ChangeKind::Added, &pairs.only_b, right),
     ] {
         for (key, at) in alone {
-            Part {
+            ResourcePart {
                 kind: "route",
                 section: Section::Routes,
                 name: &route(key),
@@ -287,18 +298,18 @@ fn virtual_host(
             b.get("routes").unwrap_or(b),
             &mut order,
         );
-        let edits: Vec<Edit> = order
+        let edits: Vec<DiffEdit> = order
             .into_iter()
-            .filter(|edit| edit.what == What::Moved)
+            .filter(|edit| edit.what == ChangeKind::Moved)
             .collect();
         let means = Some(format!("the routes of {name} are tried in another order"));
-        let moved = Part {
+        let moved = ResourcePart {
             kind: "virtual host",
             section: Section::Routes,
             name,
         }
-        .change(What::Moved);
-        changes.push(Change {
+        .change(ChangeKind::Moved);
+        changes.push(DiffChange {
             means,
             edits,
             ..moved
@@ -306,8 +317,14 @@ fn virtual_host(
     }
 }
 
-fn listener(name: &str, a: &Node, b: &Node, compare: &mut Compare<'_>, changes: &mut Vec<Change>) {
-    Part {
+fn listener(
+    name: &str,
+    a: &Node,
+    b: &Node,
+    compare: &mut Compare<'_>,
+    changes: &mut Vec<DiffChange>,
+) {
+    ResourcePart {
         kind: "listener",
         section: Section::Listeners,
         name,
@@ -320,7 +337,7 @@ fn listener(name: &str, a: &Node, b: &Node, compare: &mut Compare<'_>, changes: 
     );
     let chain = |key: &str| format!("{key} of {name}");
     for (key, old, new) in &pairs.both {
-        let part = Part {
+        let part = ResourcePart {
             kind: "filter chain",
             section: Section::Listeners,
             name: &chain(key),
@@ -334,11 +351,11 @@ fn listener(name: &str, a: &Node, b: &Node, compare: &mut Compare<'_>, changes: 
         );
     }
     for (what, alone, nodes) in [
-        (What::Removed, &pairs.only_a, left),
-        (What::Added, &pairs.only_b, right),
+        (ChangeKind::Removed, &pairs.only_a, left),
+        (ChangeKind::Added, &pairs.only_b, right),
     ] {
         for (key, at) in alone {
-            let part = Part {
+            let part = ResourcePart {
                 kind: "filter chain",
                 section: Section::Listeners,
                 name: &chain(key),
@@ -356,7 +373,7 @@ fn secret(
     b: &Node,
     is_same_mesh: bool,
     compare: &mut Compare<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<DiffChange>,
 ) {
     let (old, new) = (certificates(a, is_same_mesh), certificates(b, is_same_mesh));
     let (left, right) = (
@@ -368,17 +385,17 @@ fn secret(
     }
     let at = (Some(a.span.start()), Some(b.span.start()));
     let means = Some(meaning::secret(name, &old, &new));
-    let edits = vec![Edit {
-        what: What::Changed,
+    let edits = vec![DiffEdit {
+        what: ChangeKind::Changed,
         path: "/certificates".into(),
         old: Some(old),
         new: Some(new),
         at,
     }];
-    changes.push(Change {
+    changes.push(DiffChange {
         means,
         edits,
-        ..change(What::Changed, Section::Secrets, name)
+        ..change(ChangeKind::Changed, Section::Secrets, name)
     });
 }
 

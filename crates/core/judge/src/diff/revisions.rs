@@ -15,8 +15,8 @@ use meshladder_mesh::{Mesh, Object, ObjectRef, PodFacts};
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
 
-use super::shown::Shown;
-use super::{Change, Diff, Side, proxies};
+use super::proxy_changes::ProxyChanges;
+use super::{Diff, DiffChange, ProxySide, proxies};
 
 /// Two proxies that stand for their revisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,7 +171,7 @@ pub fn revisions(
         b: format!("revision {b}"),
         ..Diff::default()
     };
-    let mut shown = Shown::default();
+    let mut shown = ProxyChanges::default();
     for pair in &pairs {
         let open = |pod: &ObjectRef| {
             let proxy =
@@ -204,7 +204,7 @@ pub fn revisions(
 fn compared(a: &(String, Document), b: &(String, Document)) -> Result<Diff, String> {
     let side = |(name, document): &(String, Document)| (name.clone(), document.id.clone());
     let ((name_a, doc_a), (name_b, doc_b)) = (side(a), side(b));
-    let of = |name, doc, text| Side {
+    let of = |name, doc, text| ProxySide {
         name,
         doc,
         text,
@@ -220,7 +220,7 @@ fn compared(a: &(String, Document), b: &(String, Document)) -> Result<Diff, Stri
 
 /// Two workloads are called by others in different ways: that is no matter of their revisions.
 fn without_own(mut diff: Diff) -> Diff {
-    let is_own = |change: &Change| {
+    let is_own = |change: &DiffChange| {
         change.name.contains("inbound|") || change.name.contains("virtualInbound")
     };
     let (own, rest): (Vec<_>, Vec<_>) = diff.changes.into_iter().partition(is_own);

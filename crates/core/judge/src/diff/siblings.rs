@@ -1,6 +1,6 @@
 //! The replicas of one workload: who is the odd one out.
 
-use super::{Diff, Side, proxies};
+use super::{Diff, ProxySide, proxies};
 
 /// A replica that differs from most of its siblings.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Odd {
 ///
 /// # Errors
 /// When a document is no config dump.
-pub fn odd_ones(sides: &[Side<'_>]) -> Result<(Diff, Vec<Odd>), String> {
+pub fn odd_ones(sides: &[ProxySide<'_>]) -> Result<(Diff, Vec<Odd>), String> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut alike = Diff::default();
     for (at, side) in sides.iter().enumerate() {

@@ -23,9 +23,9 @@ fn dump(pod: &str, ip: &str, weights: (u32, u32), extra: &str) -> String {
     )
 }
 
-fn side<'d>(name: &str, text: &'d str) -> Side<'d> {
+fn side<'d>(name: &str, text: &'d str) -> ProxySide<'d> {
     let doc = DocId::new(format!("proxies/shop/{name}/config_dump.json"));
-    Side {
+    ProxySide {
         name: name.to_owned(),
         doc,
         text,
@@ -85,7 +85,7 @@ fn the_odd_one_out_is_the_one_that_the_others_are_not_like() {
             "",
         )
     });
-    let sides: Vec<Side<'_>> = ["c-1", "c-2", "c-3"]
+    let sides: Vec<ProxySide<'_>> = ["c-1", "c-2", "c-3"]
         .iter()
         .zip(&texts)
         .map(|(name, text)| side(name, text))
@@ -113,8 +113,8 @@ fn a_difference_is_the_mirror_of_its_opposite() {
             .flat_map(|change| change.edits.iter().map(move |edit| (change, edit)))
             .map(|(change, edit)| {
                 let what = match (edit.what, mirror) {
-                    (What::Added, true) => What::Removed,
-                    (What::Removed, true) => What::Added,
+                    (ChangeKind::Added, true) => ChangeKind::Removed,
+                    (ChangeKind::Removed, true) => ChangeKind::Added,
                     (what, _) => what,
                 };
                 let values = if mirror {

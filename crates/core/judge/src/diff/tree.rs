@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use super::names::Names;
-use super::{Edit, Noise, What};
+use super::names::CommonNames;
+use super::{ChangeKind, DiffEdit, Noise};
 use meshladder_text::tree::{Node, Value};
 
 /// Compares the values of two sides.
 pub(super) struct Compare<'n> {
-    pub(super) a: &'n Names,
-    pub(super) b: &'n Names,
+    pub(super) a: &'n CommonNames,
+    pub(super) b: &'n CommonNames,
     pub(super) noise: &'n mut Noise,
 }
 
@@ -27,7 +27,7 @@ const NOISE: [(&str, &str); 7] = [
 
 impl Compare<'_> {
     /// The differences below `path`.
-    pub(super) fn nodes(&mut self, path: &str, a: &Node, b: &Node, out: &mut Vec<Edit>) {
+    pub(super) fn nodes(&mut self, path: &str, a: &Node, b: &Node, out: &mut Vec<DiffEdit>) {
         match (&a.value, &b.value) {
             (Value::Object(_), Value::Object(_)) => self.objects(path, a, b, out),
             (Value::Array(left), Value::Array(right)) => self.lists(path, left, right, out),
@@ -38,15 +38,15 @@ impl Compare<'_> {
                 } else if self.a.neutral(left) == self.b.neutral(right) {
                     self.noise.add("addresses and names", path, left, right);
                 } else {
-                    out.push(Edit::new(What::Changed, path, Some(a), Some(b)));
+                    out.push(DiffEdit::new(ChangeKind::Changed, path, Some(a), Some(b)));
                 }
             }
             (left, right) if left == right => {}
-            _ => out.push(Edit::new(What::Changed, path, Some(a), Some(b))),
+            _ => out.push(DiffEdit::new(ChangeKind::Changed, path, Some(a), Some(b))),
         }
     }
 
-    fn objects(&mut self, path: &str, a: &Node, b: &Node, out: &mut Vec<Edit>) {
+    fn objects(&mut self, path: &str, a: &Node, b: &Node, out: &mut Vec<DiffEdit>) {
         for member in a.members() {
             let path = format!("{path}/{}", member.key);
             let other = b.get(&member.key);
@@ -58,9 +58,12 @@ impl Compare<'_> {
                     self.noise.add(why, &path, &member.value.to_json(), &right);
                 }
                 (None, Some(other)) => self.nodes(&path, &member.value, other, out),
-                (None, None) => {
-                    out.push(Edit::new(What::Removed, &path, Some(&member.value), None))
-                }
+                (None, None) => out.push(DiffEdit::new(
+                    ChangeKind::Removed,
+                    &path,
+                    Some(&member.value),
+                    None,
+                )),
             }
         }
         for member in b
@@ -71,12 +74,17 @@ impl Compare<'_> {
             let path = format!("{path}/{}", member.key);
             match noise(&member.key) {
                 Some(why) => self.noise.add(why, &path, "", &member.value.to_json()),
-                None => out.push(Edit::new(What::Added, &path, None, Some(&member.value))),
+                None => out.push(DiffEdit::new(
+                    ChangeKind::Added,
+                    &path,
+                    None,
+                    Some(&member.value),
+                )),
             }
         }
     }
 
-    fn lists(&mut self, path: &str, a: &[Node], b: &[Node], out: &mut Vec<Edit>) {
+    fn lists(&mut self, path: &str, a: &[Node], b: &[Node], out: &mut Vec<DiffEdit>) {
         let list = path.rsplit('/').next().unwrap_or_default();
         let pairs = pair(&keys(list, a, self.a), &keys(list, b, self.b));
         for (key, left, right) in &pairs.both {
@@ -90,8 +98,8 @@ impl Compare<'_> {
             let mut sorted: Vec<_> = pairs.both.iter().collect();
             sorted.sort_by_key(|(_, _, right)| *right);
             let is = name(&mut sorted.iter().map(|(key, ..)| key));
-            out.push(Edit {
-                what: What::Moved,
+            out.push(DiffEdit {
+                what: ChangeKind::Moved,
                 path: path.to_owned(),
                 old: Some(was),
                 new: Some(is),
@@ -109,16 +117,16 @@ impl Compare<'_> {
             );
         }
         for (key, left) in pairs.only_a.iter().skip(changed) {
-            out.push(Edit::new(
-                What::Removed,
+            out.push(DiffEdit::new(
+                ChangeKind::Removed,
                 &format!("{path}[{key}]"),
                 Some(&a[*left]),
                 None,
             ));
         }
         for (key, right) in pairs.only_b.iter().skip(changed) {
-            out.push(Edit::new(
-                What::Added,
+            out.push(DiffEdit::new(
+                ChangeKind::Added,
                 &format!("{path}[{key}]"),
                 None,
                 Some(&b[*right]),
@@ -144,14 +152,14 @@ fn is_ordered(list: &str) -> bool {
 
 /// Which elements of two lists belong together.
 #[derive(Debug, Default)]
-pub(super) struct Pairs {
+pub(super) struct ListPairs {
     /// Key and place on each side, in the order of the first.
     pub(super) both: Vec<(String, usize, usize)>,
     pub(super) only_a: Vec<(String, usize)>,
     pub(super) only_b: Vec<(String, usize)>,
 }
 
-impl Pairs {
+impl ListPairs {
     /// Whether what both sides have stands in another order.
     pub(super) fn is_moved(&self) -> bool {
         self.both.windows(2).any(|two| two[0].2 > two[1].2)
@@ -159,12 +167,12 @@ impl Pairs {
 }
 
 /// Pairs elements by their keys; of equal keys the first goes with the first.
-pub(super) fn pair(a: &[String], b: &[String]) -> Pairs {
+pub(super) fn pair(a: &[String], b: &[String]) -> ListPairs {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for (place, key) in b.iter().enumerate().rev() {
         places.entry(key).or_default().push(place);
     }
-    let mut pairs = Pairs::default();
+    let mut pairs = ListPairs::default();
     let mut is_paired = vec![false; b.len()];
     for (left, key) in a.iter().enumerate() {
         match places.get_mut(key.as_str()).and_then(Vec::pop) {
@@ -181,11 +189,11 @@ pub(super) fn pair(a: &[String], b: &[String]) -> Pairs {
 }
 
 /// The identity of each element of a list.
-pub(super) fn keys(list: &str, nodes: &[Node], names: &Names) -> Vec<String> {
+pub(super) fn keys(list: &str, nodes: &[Node], names: &CommonNames) -> Vec<String> {
     nodes.iter().map(|node| key(list, node, names)).collect()
 }
 
-fn key(list: &str, node: &Node, names: &Names) -> String {
+fn key(list: &str, node: &Node, names: &CommonNames) -> String {
     let part = |path: &[&str]| {
         let part = path.iter().try_fold(node, |node, key| node.get(key));
         part.map_or_else(|| "any".to_owned(), |part| short(part, names))
@@ -209,7 +217,7 @@ fn key(list: &str, node: &Node, names: &Names) -> String {
 }
 
 /// A value in one line without the punctuation of JSON where it can do without.
-pub(super) fn short(node: &Node, names: &Names) -> String {
+pub(super) fn short(node: &Node, names: &CommonNames) -> String {
     match &node.value {
         Value::String(text) => names.neutral(text).into_owned(),
         Value::Object(members) if members.len() == 1 => {
@@ -240,14 +248,14 @@ mod tests {
 
     fn diff(a: &str, b: &str) -> Vec<String> {
         let tree = |doc: &str| Node::from_json(Raw::of(doc).expect("JSON")).expect("JSON");
-        let (names, mut noise, mut edits) = (Names::default(), Noise::default(), Vec::new());
+        let (names, mut noise, mut edits) = (CommonNames::default(), Noise::default(), Vec::new());
         let mut compare = Compare {
             a: &names,
             b: &names,
             noise: &mut noise,
         };
         compare.nodes("", &tree(a), &tree(b), &mut edits);
-        let text = |edit: &Edit| {
+        let text = |edit: &DiffEdit| {
             let [old, new] =
                 [&edit.old, &edit.new].map(|side| side.clone().unwrap_or_else(|| "–".to_owned()));
             format!("{} {}: {old} → {new}", edit.what.word(), edit.path)

@@ -3,10 +3,11 @@
 use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Snapshot};
 use meshladder_mesh::PodFacts;
+use meshladder_sim::walk::OpenedDocuments;
 
 /// A proxy's documents, read once.
 #[derive(Debug)]
-pub struct Documents {
+pub struct ProxyDocuments {
     /// The proxy.
     pub id: ProxyRef,
     /// `/config_dump`
@@ -29,7 +30,7 @@ pub struct Documents {
 #[derive(Debug)]
 pub struct Proxy<'d> {
     /// Its documents.
-    pub docs: &'d Documents,
+    pub docs: &'d ProxyDocuments,
     /// Its pod.
     pub pod: Option<&'d PodFacts>,
     /// The index of its dump.
@@ -68,10 +69,14 @@ pub struct Rejected {
     pub at: usize,
 }
 
-impl Documents {
-    /// Opens what there is.
-    pub fn open(snapshot: &Snapshot, id: &ProxyRef) -> Self {
-        let of = |file: &str| snapshot.open(&DocId::of_proxy(id, file)).ok();
+impl ProxyDocuments {
+    /// Opens what there is, unless a walk has opened it already.
+    pub fn open(snapshot: &Snapshot, id: &ProxyRef, opened: Option<&OpenedDocuments>) -> Self {
+        let of = |file: &str| {
+            let doc = DocId::of_proxy(id, file);
+            let known = opened.and_then(|opened| opened.get(&doc));
+            known.cloned().or_else(|| snapshot.open(&doc).ok())
+        };
         let slash = if id.source.is_empty() { "" } else { "/" };
         let log = format!(
             "{}{slash}logs/{}/{}/istio-proxy.log",
@@ -92,7 +97,7 @@ impl Documents {
 
 impl<'d> Proxy<'d> {
     /// Indexes the dump.
-    pub fn new(docs: &'d Documents, pod: Option<&'d PodFacts>) -> Self {
+    pub fn new(docs: &'d ProxyDocuments, pod: Option<&'d PodFacts>) -> Self {
         let dump = docs
             .config_dump
             .as_ref()

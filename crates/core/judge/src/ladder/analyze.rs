@@ -1,7 +1,9 @@
 //! `analyze`: the rules that judge what objects say, whether traffic meets it or not.
 
-use super::{Choice, Ran, Scope, choice, coverage, lacking, missing, run, rung_outcome, verify};
-use crate::finding::{Finding, Rung, Severity};
+use super::attribute::missing;
+use super::raise::{RuleAnswer, lacking, run};
+use super::{Choice, Scope, choice, compose, verify};
+use crate::finding::{Finding, Severity};
 use crate::fleet::Fleet;
 use crate::report::{self, Report, Topic, Verdict};
 use crate::rules::{self, Facts, Lens, Rule};
@@ -61,34 +63,34 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
         faults: &faults,
     };
     let rules: Vec<&'static Rule> = chosen(analysis).collect();
-    let ran = parallel::each(&rules, analysis.threads, |rule| {
+    let answers = parallel::each(&rules, analysis.threads, |rule| {
         run(rule, &facts, Lens::Objects)
     });
-    let mut ran: Vec<Ran> = ran.into_iter().flatten().collect();
-    let mut findings: Vec<Finding> = ran
-        .iter_mut()
-        .flat_map(|ran| std::mem::take(&mut ran.sink.findings))
-        .collect();
+    let mut answers: Vec<RuleAnswer> = answers.into_iter().flatten().collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    for answer in &mut answers {
+        findings.append(&mut answer.sink.findings);
+    }
     findings.retain(|finding| analysis.tells(finding, mesh));
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
     verify::together(&mut findings, &facts);
-    let coverage = coverage(rules.into_iter(), Lens::Objects, snapshot);
+    let coverage = compose::coverage(&rules, Lens::Objects, snapshot);
+    let is_broken = answers.iter().any(|answer| answer.broke);
     Report {
         question: Topic::Objects,
         about: "the objects".to_owned(),
         taken_at: snapshot.taken_at(),
         verdict: if findings.iter().any(Finding::is_loud) {
             Verdict::Broken
+        } else if is_broken {
+            Verdict::Undecided
         } else {
             Verdict::Healthy
         },
-        rungs: Rung::ALL
-            .iter()
-            .map(|rung| rung_outcome(*rung, &ran, &findings, &coverage))
-            .collect(),
+        rungs: compose::rungs(&answers, &findings, &coverage),
         coverage,
-        unknown: missing(&ran, &Scope::Mesh, None, Vec::new()),
+        unknown: missing(&answers, &Scope::Mesh, None, Vec::new()),
         findings: report::tell(findings, snapshot),
     }
 }

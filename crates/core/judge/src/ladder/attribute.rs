@@ -1,11 +1,69 @@
-//! Causes and symptoms.
+//! Third stage: causes are told from symptoms, and what is missing from what is known.
 
-use crate::finding::{Finding, MissingFact, Severity};
-use crate::rules;
+use std::collections::BTreeSet;
+
+use super::raise::RuleAnswer;
+use super::weigh::WeighedFindings;
+use super::{ClimbContext, Scope, case};
+use crate::finding::{Evidence, Finding, Fix, MissingFact, Severity, Subject};
+use crate::report::{self, Verdict};
+use crate::rules::{self, Case, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Coverage, DocId, Need, Part, Snapshot};
 use meshladder_mesh::ObjectRef;
+use meshladder_sim::trace::EndKind;
+
+/// Root causes first, each symptom with its causes, and whether that is an answer.
+#[derive(Debug)]
+pub(super) struct Attribution {
+    pub(super) findings: Vec<Finding>,
+    /// Facts that were missing and could change the answer.
+    pub(super) missing: Vec<MissingFact>,
+    pub(super) verdict: Verdict,
+}
+
+/// Tells who is to blame; where nobody can be, what could not be read is.
+pub(super) fn attribute(
+    WeighedFindings(mut findings): WeighedFindings,
+    answers: &[RuleAnswer],
+    context: &ClimbContext<'_>,
+) -> Attribution {
+    let (scope, case) = (&context.question.scope, context.case.as_ref());
+    causes(&mut findings);
+    let unsettled = unsettled(&mut findings);
+    let mut missing = missing(answers, scope, case, unsettled);
+    let unread = scope.unread(&context.facts);
+    missing.extend(unread.filter(|fact| !missing.contains(fact)));
+    if missing.is_empty() && !findings.iter().any(Finding::is_loud) {
+        missing.extend(case.and_then(unexplained));
+    }
+    let verdict = match (findings.iter().any(Finding::is_loud), missing.is_empty()) {
+        (true, _) => Verdict::Broken,
+        (false, true) => Verdict::Healthy,
+        (false, false) => Verdict::Undecided,
+    };
+    if verdict == Verdict::Undecided {
+        findings.push(not_readable(&missing, context.facts.snapshot));
+        causes(&mut findings);
+    }
+    Attribution {
+        findings,
+        missing,
+        verdict,
+    }
+}
+
+/// A failure that nothing explains.
+fn unexplained(case: &Case<'_>) -> Option<MissingFact> {
+    let end = case::bad_end(case)?;
+    Some(MissingFact::Other(format!(
+        "what led to {}: nothing that was read explains it",
+        end.in_words()
+    )))
+}
 
 /// Folds what another finding explains under it, and orders: root causes first, bottom up.
-pub(super) fn causes(findings: &mut Vec<Finding>) {
+fn causes(findings: &mut Vec<Finding>) {
     findings.sort_by_cached_key(|f| {
         (
             f.rung,
@@ -116,4 +174,76 @@ fn meet(cause: &Finding, symptom: &Finding) -> bool {
             .object()
             .is_some_and(|object| about(cause, object))
         || symptom.hits.iter().any(|hit| about(cause, hit))
+}
+
+/// What only tells of the past: a mesh is judged without it, and the rung says what was not looked
+/// at.
+const ONLY_TELL: [Need; 2] = [Need::Objects(Kind::Event), Need::Part(Part::Logs)];
+
+/// Facts that were missing and could change the answer.
+pub(super) fn missing(
+    answers: &[RuleAnswer],
+    scope: &Scope,
+    case: Option<&Case<'_>>,
+    mut unknown: Vec<MissingFact>,
+) -> Vec<MissingFact> {
+    for answer in answers {
+        unknown.extend(answer.sink.unknown.clone());
+        unknown.extend(answer.missing());
+    }
+    if let Some(case) = case {
+        let ends = case.trace.branches.iter().map(|branch| &branch.end);
+        let open = ends.filter(|end| end.kind == EndKind::Undecided);
+        unknown.extend(open.map(|end| MissingFact::Other(end.because.clone())));
+    }
+    let unread = answers
+        .iter()
+        .filter(|answer| scope.covers(answer.rule.rung))
+        .filter_map(|answer| answer.skipped.as_ref());
+    let unread = unread.filter(|(need, coverage)| match case {
+        Some(case) => case::wants(case, need, coverage),
+        None => !ONLY_TELL.contains(need),
+    });
+    unknown
+        .extend(unread.map(|(need, coverage)| MissingFact::Unread(need.clone(), coverage.clone())));
+    let mut seen = BTreeSet::new();
+    unknown.retain(|fact| seen.insert(fact.to_string()));
+    unknown
+}
+
+/// How many missing facts the first line names.
+const FEW: usize = 3;
+
+/// Nothing is blamed: what could not be read comes first.
+fn not_readable(unknown: &[MissingFact], snapshot: &Snapshot) -> Finding {
+    let rule = rules::missing_facts();
+    let mut sink = Sink::new(rule);
+    let first = &unknown[..unknown.len().min(FEW)];
+    let more = if unknown.len() > first.len() {
+        format!(" and {} more", unknown.len() - first.len())
+    } else {
+        String::new()
+    };
+    let message = format!(
+        "it cannot be decided without: {}{more}",
+        report::by_reason(first).join("; ")
+    );
+    let proof = Evidence::document(&DocId::new("manifest.json"), "what could not be read");
+    let finding = sink.find(Subject::Coverage, message, proof);
+    for (_, need, coverage) in snapshot
+        .coverages()
+        .filter(|(_, _, coverage)| **coverage != Coverage::Complete)
+    {
+        finding.see(Evidence::document(
+            &DocId::new(need.path()),
+            coverage.lack(need),
+        ));
+    }
+    let wanted = report::by_reason(unknown).join("; ");
+    finding.fix(Fix::advice(format!("get these and ask again: {wanted}")));
+    if unknown.iter().any(MissingFact::is_refused) {
+        let advice = "`meshladder rbac` prints the rights; who has them can send you a bundle (`meshladder snapshot`)";
+        finding.fix(Fix::advice(advice));
+    }
+    finding.clone()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Question, Scope, climb_along};
+use super::{Question, Scope, climb_by, climbed, walk};
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity, Subject};
 use crate::report::Verdict;
 use crate::rules::{Facts, Symptom};
@@ -13,7 +13,7 @@ use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_mesh::{Mesh, ObjectRef, PodFacts};
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{self, Call, Caller, Url};
+use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
 mod plain_text;
@@ -62,8 +62,9 @@ pub(super) fn causes(facts: &Facts<'_>, scope: &Scope) -> Vec<Finding> {
 /// The root cause of a failure. A request is asked about without its headers, so either its walk
 /// ends as was seen, or a log itself proves the cause.
 fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
-    let trace = walk::trace(facts.snapshot, facts.mesh, &failure.call, false);
-    let is_foreseen = trace
+    let walked = walk(facts.snapshot, facts.mesh, &failure.call);
+    let is_foreseen = walked
+        .0
         .branches
         .iter()
         .any(|branch| branch.end.code == failure.line.code);
@@ -73,7 +74,13 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
         seen: Some(failure.seen.clone()),
         threads: 1,
     };
-    let report = climb_along(facts.snapshot, facts.mesh, &question, Some(trace));
+    let report = climb_by(
+        &climbed(),
+        facts.snapshot,
+        facts.mesh,
+        &question,
+        Some(walked),
+    );
     if report.verdict != Verdict::Broken {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Which proxies a climb visits, and the visit itself.
+//! Which proxies a question is about.
 
 use std::collections::BTreeSet;
 
@@ -30,8 +30,7 @@ pub(super) fn wanted(
 }
 
 /// The pods whose proxies a request may meet, as far as what was read tells: namespace and name.
-/// Who collects reads them and asks again, until there are no more.
-pub fn on_path(snapshot: &Snapshot, mesh: &Mesh, call: &Call) -> BTreeSet<(String, String)> {
+pub(super) fn on_path(snapshot: &Snapshot, mesh: &Mesh, call: &Call) -> BTreeSet<(String, String)> {
     let trace = walk::trace(snapshot, mesh, call, false);
     let mut found = pods(mesh, call, &trace);
     if call.from == Caller::Outside {

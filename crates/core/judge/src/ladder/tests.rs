@@ -1,5 +1,10 @@
+use super::raise::{RuleAnswer, run};
 use super::*;
+use crate::finding::{Evidence, Finding, MissingFact, Rung, Severity};
+use crate::report::{Outcome, Verdict};
+use crate::rules::{Check, Lens, Sink};
 use meshladder_capture::Kind;
+use meshladder_capture::snapshot::DocId;
 use meshladder_capture::snapshot::{Builder, Inputs};
 use meshladder_mesh::ObjectRef;
 use meshladder_sim::request::Claims;
@@ -53,11 +58,14 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
         fleet: &fleet,
         faults: &faults,
     };
-    let ran: Vec<Ran> = [&BREAKS, &ANSWERS]
+    let answers: Vec<RuleAnswer> = [&BREAKS, &ANSWERS]
         .into_iter()
         .filter_map(|rule| run(rule, &facts, Lens::Mesh))
         .collect();
-    let findings: Vec<_> = ran.iter().flat_map(|ran| &ran.sink.findings).collect();
+    let findings: Vec<_> = answers
+        .iter()
+        .flat_map(|answer| &answer.sink.findings)
+        .collect();
     let told: Vec<_> = findings
         .iter()
         .map(|f| (f.code, f.severity, f.subject.to_string()))
@@ -74,6 +82,40 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
         "{}",
         findings[0].message
     );
+}
+
+static QUIET: Rule = Rule {
+    code: "ML9903",
+    name: "quiet",
+    check: Check::Mesh(|_, out| out.examined()),
+    ..FINE
+};
+
+#[test]
+fn a_mesh_in_which_a_rule_broke_is_not_called_healthy() {
+    let (snapshot, mesh) = (Builder::new().finish(), Mesh::default());
+    let question = Question {
+        scope: Scope::Mesh,
+        seen: None,
+        threads: 1,
+    };
+    let report = |rules: &[&'static Rule]| climb_by(rules, &snapshot, &mesh, &question, None);
+    let config = |report: &Report| {
+        let rung = report.rungs.iter().find(|rung| rung.rung == Rung::Config);
+        rung.map(|rung| rung.outcome.clone())
+    };
+    let fine = report(&[&QUIET]);
+    assert_eq!(fine.verdict, Verdict::Healthy);
+    assert_eq!(config(&fine), Some(Outcome::Passed));
+    let broken = report(&[&BREAKS, &QUIET]);
+    let fact = MissingFact::Rule {
+        code: "ML9902",
+        name: "breaks",
+    };
+    assert_eq!(broken.verdict, Verdict::Undecided);
+    assert_eq!(broken.unknown, [fact.clone()]);
+    assert_eq!(config(&broken), Some(Outcome::Skipped(fact)));
+    assert_eq!(report(&[&BREAKS, &ANSWERS]).verdict, Verdict::Broken);
 }
 
 /// A plain GET, or a connection, of a pod.
@@ -132,14 +174,14 @@ fn a_loud_log_is_told_only_of_a_mesh_whose_traffic_is_well() {
         ..found("debug")
     };
     let mut alone = vec![of_log()];
-    scope::put_traffic_first(&mut alone, &Scope::Mesh);
+    weigh::put_traffic_first(&mut alone, &Scope::Mesh);
     assert!(alone[0].is_loud());
     let mut beside = vec![found("down"), of_log()];
-    scope::put_traffic_first(&mut beside, &Scope::Mesh);
+    weigh::put_traffic_first(&mut beside, &Scope::Mesh);
     assert!(beside[0].is_loud() && !beside[1].is_loud());
     let mut case = vec![found("down"), of_log()];
     let object = ObjectRef::of(Kind::Deployment, "shop", "debug");
-    scope::put_traffic_first(
+    weigh::put_traffic_first(
         &mut case,
         &Scope::Workload {
             object,

@@ -1,8 +1,10 @@
-//! A fix that changes objects is tried out in memory before it is offered.
+//! Fourth stage: a fix that changes objects is tried out in memory before it is offered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Question, case, guarded};
+use super::attribute::Attribution;
+use super::raise::guarded;
+use super::{ClimbContext, Question, case};
 use crate::finding::{Evidence, Finding, Subject, Trial};
 use crate::rules::{self, Case, Check, Facts, Lens};
 use meshladder_capture::snapshot::DocId;
@@ -12,8 +14,19 @@ use meshladder_mesh::schema::Faults;
 /// Every try runs a rule again on the whole mesh; the findings come with the root causes first.
 const MOST_TRIES: usize = 100;
 
+/// Tries every fix.
+pub(super) fn verify(mut attribution: Attribution, context: &ClimbContext<'_>) -> Attribution {
+    fixes(
+        &mut attribution.findings,
+        &context.facts,
+        context.case.as_ref(),
+        context.question,
+    );
+    attribution
+}
+
 /// Drops the fixes that do not make the finding go away; those that could not be tried say why.
-pub(super) fn fixes(
+fn fixes(
     findings: &mut [Finding],
     facts: &Facts<'_>,
     case: Option<&Case<'_>>,
@@ -95,7 +108,8 @@ fn still_fires(
     let changed =
         case.map(|case| case::build(&facts, case.call, case.trace, question.seen.as_ref()));
     let lens = Lens::of_climb(changed.as_ref());
-    let sink = guarded(rule, |sink| rule.ask(&facts, lens, sink));
+    // A rule that breaks on the changed objects says nothing of them.
+    let sink = guarded(rule, |sink| rule.ask(&facts, lens, sink)).ok()?;
     let same = |id: &String| *id == cause.id || !known.contains(id);
     Some(
         sink.findings
@@ -105,7 +119,7 @@ fn still_fires(
     )
 }
 
-/// The same for `analyze`, which may find thousands: fixes of one rule for objects that have
+/// Tries the fixes of `analyze`, which may find thousands: fixes of one rule for objects that have
 /// nothing to do with each other are tried together. Remarks are tried too.
 pub(super) fn together(findings: &mut [Finding], facts: &Facts<'_>) {
     let known: BTreeSet<String> = findings.iter().map(Finding::id).collect();
@@ -200,7 +214,7 @@ fn found(
         faults: &faults,
         ..*facts
     };
-    let sink = guarded(rule, |sink| rule.ask(&facts, Lens::Objects, sink));
+    let sink = guarded(rule, |sink| rule.ask(&facts, Lens::Objects, sink)).ok()?;
     let mut still: BTreeMap<Subject, Vec<String>> = BTreeMap::new();
     for found in &sink.findings {
         still

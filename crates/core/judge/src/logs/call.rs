@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::group::Group;
-use super::judge::{Side, address};
+use super::group::LineGroup;
+use super::judge::{LogSide, address};
 use crate::rules::Symptom;
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
@@ -24,7 +24,7 @@ pub struct Asking {
 
 /// The request of a group's first line, which stands in `doc`; none when the line does not say what
 /// was called.
-pub fn call(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
+pub fn call(group: &LineGroup, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
     let line = &group.sample;
     let own = pod_of(doc, mesh);
     let is_gateway = |pod: &PodFacts| {
@@ -32,17 +32,17 @@ pub fn call(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
         stored.is_some_and(|stored| !mesh.gateways_of(stored).is_empty())
     };
     let side = match group.judgement.side {
-        Side::Unknown if own.is_some_and(is_gateway) => Side::Gateway,
+        LogSide::Unknown if own.is_some_and(is_gateway) => LogSide::Gateway,
         side => side,
     };
     let caller = match side {
-        Side::Gateway => None,
-        Side::Server => address(&line.remote)
+        LogSide::Gateway => None,
+        LogSide::Server => address(&line.remote)
             .trim_matches(['[', ']'])
             .parse()
             .ok()
             .and_then(|ip: IpAddr| mesh.pod_at(ip)),
-        Side::Client | Side::Unknown => own,
+        LogSide::Client | LogSide::Unknown => own,
     };
     let from = match caller {
         Some(pod) if is_gateway(pod) => Caller::Outside,
@@ -50,7 +50,7 @@ pub fn call(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
             namespace: pod.namespace.clone(),
             name: pod.name.clone(),
         },
-        None if side == Side::Gateway => Caller::Outside,
+        None if side == LogSide::Gateway => Caller::Outside,
         None => Caller::Somebody,
     };
     Some(Asking {
@@ -83,8 +83,8 @@ fn case(line: &AccessLine, to: Url, from: Caller) -> Call {
 }
 
 /// What the client saw: of a server's line only the status, since the client's own proxy relays it.
-fn seen(group: &Group, side: Side) -> Symptom {
-    let own = side != Side::Server;
+fn seen(group: &LineGroup, side: LogSide) -> Symptom {
+    let own = side != LogSide::Server;
     Symptom {
         code: group.code,
         flags: if own { group.flags.clone() } else { Vec::new() },
@@ -98,7 +98,7 @@ fn pod_of<'m>(doc: &DocId, mesh: &'m Mesh) -> Option<&'m PodFacts> {
 }
 
 /// What was called, as far as the line tells.
-fn url(line: &AccessLine, side: Side) -> Option<Url> {
+fn url(line: &AccessLine, side: LogSide) -> Option<Url> {
     let cluster = ClusterName::parse(&line.cluster);
     let name = ClusterName::parse(&line.server_name);
     let service = cluster.filter(|cluster| !cluster.host.is_empty()).or(name);
@@ -106,7 +106,7 @@ fn url(line: &AccessLine, side: Side) -> Option<Url> {
         let tcp = |host: &str, port: &str| Url::parse(&format!("tcp://{host}:{port}")).ok();
         return match service {
             Some(service) => tcp(service.host, service.port),
-            None if side == Side::Client => Url::parse(&format!("tcp://{}", line.local)).ok(),
+            None if side == LogSide::Client => Url::parse(&format!("tcp://{}", line.local)).ok(),
             // A connection that no filter chain took: what was sent is not known, only where to.
             None if line.details == "filter_chain_not_found" => {
                 Url::parse(&format!("http://{}/", line.local)).ok()
@@ -114,7 +114,7 @@ fn url(line: &AccessLine, side: Side) -> Option<Url> {
             None => None,
         };
     }
-    let is_https = side == Side::Gateway && !line.server_name.is_empty();
+    let is_https = side == LogSide::Gateway && !line.server_name.is_empty();
     let scheme = if is_https { "https" } else { "http" };
     let host = if line.authority.is_empty() {
         service?.host
@@ -122,7 +122,7 @@ fn url(line: &AccessLine, side: Side) -> Option<Url> {
         line.authority.as_str()
     };
     let mut url = Url::parse(&format!("{scheme}://{host}{}", line.path)).ok()?;
-    if !url.has_port && side != Side::Gateway {
+    if !url.has_port && side != LogSide::Gateway {
         let port = service
             .or(cluster)
             .and_then(|cluster| cluster.port.parse().ok());
@@ -135,13 +135,13 @@ fn url(line: &AccessLine, side: Side) -> Option<Url> {
 
 /// The command that asks it of a source, named as ` -s PATH`, or of the cluster; what is not known
 /// stands in capitals.
-pub fn command(group: &Group, asking: Option<&Asking>, source: &str) -> Option<String> {
+pub fn command(group: &LineGroup, asking: Option<&Asking>, source: &str) -> Option<String> {
     let line = &group.sample;
     let side = group.judgement.side;
     let from = match asking.map(|asking| &asking.call.from) {
         Some(Caller::Pod { namespace, name }) => format!("{namespace}/{name}"),
         Some(Caller::Outside) => "outside".to_owned(),
-        None if side == Side::Gateway => "outside".to_owned(),
+        None if side == LogSide::Gateway => "outside".to_owned(),
         Some(Caller::Somebody) | None => "CLIENT".to_owned(),
     };
     let to = asking.map_or_else(|| url(line, side), |asking| Some(asking.call.to.clone()))?;
@@ -164,7 +164,7 @@ pub fn command(group: &Group, asking: Option<&Asking>, source: &str) -> Option<S
 }
 
 /// What a line's request called, as a shell takes it.
-pub(super) fn called(line: &AccessLine, side: Side) -> Option<String> {
+pub(super) fn called(line: &AccessLine, side: LogSide) -> Option<String> {
     url(line, side).map(|url| written(&url))
 }
 

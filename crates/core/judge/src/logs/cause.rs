@@ -3,28 +3,28 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::group::Group;
-use super::join::Hop;
-use super::judge::{By, Class, Side, address};
-use super::reason::{self, Lead};
+use super::group::LineGroup;
+use super::join::LoggedHop;
+use super::judge::{AnswerClass, LogSide, Responder, address};
+use super::reason::{self, LogLead};
 use super::stats::Stats;
 
 /// What the lines come to.
 #[derive(Debug)]
-pub struct Summary {
+pub struct LogSummary {
     /// The counts.
     pub stats: Stats,
     /// Ways to end, failures first, then by count.
-    pub groups: Vec<Group>,
+    pub groups: Vec<LineGroup>,
     /// What is behind the failures, the most frequent first.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<LogCause>,
     /// Requests of which lines of several hops were joined.
     pub joined: u64,
 }
 
 /// A group that is not explained by another.
 #[derive(Debug)]
-pub struct Cause {
+pub struct LogCause {
     /// Which of the groups.
     pub group: usize,
     /// Groups of other hops' lines of the same requests, with how many requests.
@@ -32,7 +32,7 @@ pub struct Cause {
     /// What it means, sentence by sentence.
     pub says: Vec<String>,
     /// What may be behind it, the likeliest first.
-    pub leads: Vec<Lead>,
+    pub leads: Vec<LogLead>,
 }
 
 /// What the joined requests say of the groups.
@@ -49,16 +49,17 @@ struct Links {
 
 impl Stats {
     /// Tells causes from what only relays them.
-    pub fn summary(mut self) -> Summary {
-        let mut keyed: Vec<(u64, Group)> = std::mem::take(&mut self.groups).into_iter().collect();
-        let order = |group: &Group| {
+    pub fn summary(mut self) -> LogSummary {
+        let mut keyed: Vec<(u64, LineGroup)> =
+            std::mem::take(&mut self.groups).into_iter().collect();
+        let order = |group: &LineGroup| {
             (
                 group.judgement.class,
                 std::cmp::Reverse(group.count),
                 group.code,
             )
         };
-        let names = |group: &Group| {
+        let names = |group: &LineGroup| {
             (
                 group.flags.clone(),
                 group.details.clone(),
@@ -75,14 +76,14 @@ impl Stats {
             .enumerate()
             .map(|(i, (key, _))| (*key, i))
             .collect();
-        let groups: Vec<Group> = keyed.into_iter().map(|(_, group)| group).collect();
+        let groups: Vec<LineGroup> = keyed.into_iter().map(|(_, group)| group).collect();
         let is_partial = self.joins.is_partial;
         let links = Links::of(&std::mem::take(&mut self.joins).requests(), &places);
-        let mut causes: Vec<Cause> = (0..groups.len())
+        let mut causes: Vec<LogCause> = (0..groups.len())
             .filter(|&i| is_told(&groups[i]) && !links.is_explained(i))
             .map(|i| links.cause(i, &groups, &self, is_partial))
             .collect();
-        let weight = |cause: &Cause| {
+        let weight = |cause: &LogCause| {
             let class = groups[cause.group].judgement.class;
             (
                 class,
@@ -91,7 +92,7 @@ impl Stats {
             )
         };
         causes.sort_by_key(weight);
-        Summary {
+        LogSummary {
             groups,
             causes,
             joined: links.joined,
@@ -101,27 +102,33 @@ impl Stats {
 }
 
 /// Failures; and refusals that somebody else than the application may have made.
-fn is_told(group: &Group) -> bool {
+fn is_told(group: &LineGroup) -> bool {
     match group.judgement.class {
-        Class::Failed => true,
-        Class::Refused => matches!(group.judgement.by, By::NextHop | By::Unknown),
-        Class::Left | Class::Fine => false,
+        AnswerClass::Failed => true,
+        AnswerClass::Refused => {
+            matches!(group.judgement.by, Responder::NextHop | Responder::Unknown)
+        }
+        AnswerClass::Left | AnswerClass::Fine => false,
     }
 }
 
 /// The hop that others only relay: the last that failed by itself, else the last that failed.
-fn root(hops: &[Hop]) -> Option<&Hop> {
-    let failed = || hops.iter().rev().filter(|hop| hop.class == Class::Failed);
+fn root(hops: &[LoggedHop]) -> Option<&LoggedHop> {
+    let failed = || {
+        hops.iter()
+            .rev()
+            .filter(|hop| hop.class == AnswerClass::Failed)
+    };
     failed()
-        .find(|hop| hop.by != By::NextHop)
+        .find(|hop| hop.by != Responder::NextHop)
         .or_else(|| failed().next())
 }
 
 impl Links {
-    fn of(requests: &[Vec<Hop>], places: &HashMap<u64, usize>) -> Self {
+    fn of(requests: &[Vec<LoggedHop>], places: &HashMap<u64, usize>) -> Self {
         let mut links = Self::default();
         for hops in requests {
-            let told: Vec<(&Hop, usize)> = hops
+            let told: Vec<(&LoggedHop, usize)> = hops
                 .iter()
                 .filter_map(|hop| Some((hop, *places.get(&hop.group)?)))
                 .collect();
@@ -143,7 +150,7 @@ impl Links {
                     .iter()
                     .find(|(_, own)| own == *place)
                     .map(|(hop, _)| hop.class);
-                **place != *root && class != Some(Class::Fine)
+                **place != *root && class != Some(AnswerClass::Fine)
             };
             here.iter()
                 .filter(follows)
@@ -163,7 +170,13 @@ impl Links {
         explained > 0 && explained * 2 >= self.kept.get(&group).copied().unwrap_or(0)
     }
 
-    fn cause(&self, group: usize, groups: &[Group], stats: &Stats, is_partial: bool) -> Cause {
+    fn cause(
+        &self,
+        group: usize,
+        groups: &[LineGroup],
+        stats: &Stats,
+        is_partial: bool,
+    ) -> LogCause {
         let mut also: Vec<(usize, u64)> = self
             .follows
             .iter()
@@ -178,7 +191,7 @@ impl Links {
             also.iter().map(|(place, _)| &groups[*place]),
         ));
         let alone = self.alone.get(&group).copied().unwrap_or(0);
-        if own.judgement.by == By::NextHop && alone > 0 {
+        if own.judgement.by == Responder::NextHop && alone > 0 {
             let lacking = if is_partial {
                 "not among the lines that were kept"
             } else {
@@ -189,7 +202,7 @@ impl Links {
             ));
         }
         says.extend(chainless(own, stats));
-        Cause {
+        LogCause {
             group,
             also,
             says,
@@ -199,8 +212,8 @@ impl Links {
 }
 
 /// "503 at S with nothing logged at D … look for D's listener log `NR filter_chain_not_found`".
-fn chainless(group: &Group, stats: &Stats) -> Option<String> {
-    let broke = group.judgement.side != Side::Server && (group.has("UC") || group.has("UF"));
+fn chainless(group: &LineGroup, stats: &Stats) -> Option<String> {
+    let broke = group.judgement.side != LogSide::Server && (group.has("UC") || group.has("UF"));
     if !broke {
         return None;
     }

@@ -1,12 +1,12 @@
 //! Which lines count: the same on every input.
 
-use super::judge::{Class, Judgement};
+use super::judge::{AnswerClass, LineJudgement};
 use meshladder_capture::access_log::{AccessRecord, LogField};
 use meshladder_text::time::Time;
 
 /// Conditions; a line must meet all that are set, and none of those that are forbidden.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct LineFilter {
     /// What a line must have.
     pub wanted: Terms,
     /// What it must not have.
@@ -91,7 +91,7 @@ impl Codes {
     }
 }
 
-impl Filter {
+impl LineFilter {
     /// Whether every line counts.
     pub(super) fn is_open(&self) -> bool {
         let asks = self.wanted.asks() || self.unwanted.asks();
@@ -103,12 +103,12 @@ impl Filter {
         &self,
         record: &AccessRecord<'_>,
         start: Option<Time>,
-        judgement: Judgement,
+        judgement: LineJudgement,
     ) -> bool {
         let in_time = |limit: Option<Time>, fits: fn(Time, Time) -> bool| {
             limit.is_none_or(|limit| start.is_some_and(|start| fits(start, limit)))
         };
-        (!self.failed || judgement.class == Class::Failed)
+        (!self.failed || judgement.class == AnswerClass::Failed)
             && in_time(self.since, |start, since| start >= since)
             && in_time(self.until, |start, until| start < until)
             && self

@@ -255,7 +255,7 @@ fn texts(node: &Node) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::logs::{Chunk, Collector, Event, Filter};
+    use crate::logs::{Chunk, Collector, Event, LineFilter};
     use meshladder_capture::access_log::LogField;
     use meshladder_capture::snapshot::{Builder, DocId};
 
@@ -286,7 +286,7 @@ mod tests {
         ];
         let (formats, problems) = of_logs(&snapshot, &Mesh::build(&snapshot), &[], &writers);
         assert_eq!((problems, formats.sets.len()), (Vec::new(), 2));
-        let filter = Filter::default();
+        let filter = LineFilter::default();
         let mut collector = Collector::new(&formats, &filter);
         let mut code = |source: usize, text: &str| {
             let mut found = String::new();

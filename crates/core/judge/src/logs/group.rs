@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::hash::{hash, mix};
 use super::histogram::Histogram;
-use super::judge::{Class, Judgement, Side};
+use super::judge::{AnswerClass, LineJudgement, LogSide};
 use meshladder_capture::access_log::{AccessLine, AccessRecord, LogField};
 use meshladder_text::time::Time;
 
 /// A line, as evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Example<T = String> {
+pub struct LineExample<T = String> {
     /// The log it stands in.
     pub source: usize,
     /// Its number there.
@@ -29,7 +29,7 @@ pub struct Top {
 
 /// Lines with the same status, flags, details, cluster and hop.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct LineGroup {
     /// Status.
     pub code: u16,
     /// The flags as a set, sorted.
@@ -39,7 +39,7 @@ pub struct Group {
     /// The cluster.
     pub cluster: String,
     /// Who answered, where, and how it went.
-    pub judgement: Judgement,
+    pub judgement: LineJudgement,
     /// How many lines.
     pub count: u64,
     /// The first and the last.
@@ -55,7 +55,7 @@ pub struct Group {
     /// Why the connection to the upstream failed.
     pub failures: Top,
     /// The first few lines.
-    pub examples: Vec<Example>,
+    pub examples: Vec<LineExample>,
     /// The first line, taken apart.
     pub sample: AccessLine,
 }
@@ -98,10 +98,10 @@ impl Top {
     }
 }
 
-impl Group {
+impl LineGroup {
     /// What lines of one group have in common. "Compare as sets, never as strings": the order of
     /// flags does not count.
-    pub(super) fn key(record: &AccessRecord<'_>, side: Side) -> u64 {
+    pub(super) fn key(record: &AccessRecord<'_>, side: LogSide) -> u64 {
         let flags = record
             .flags()
             .fold(0, |sum: u64, flag| sum.wrapping_add(hash(flag)));
@@ -116,7 +116,7 @@ impl Group {
     }
 
     /// Whether a line is of this group, should two keys ever be the same by chance.
-    pub(super) fn is_of(&self, record: &AccessRecord<'_>, side: Side) -> bool {
+    pub(super) fn is_of(&self, record: &AccessRecord<'_>, side: LogSide) -> bool {
         let flags = || {
             record.flags().all(|flag| self.has(flag)) && record.flags().count() == self.flags.len()
         };
@@ -126,7 +126,7 @@ impl Group {
             && flags()
     }
 
-    pub(super) fn new(record: &AccessRecord<'_>, judgement: Judgement) -> Self {
+    pub(super) fn new(record: &AccessRecord<'_>, judgement: LineJudgement) -> Self {
         let mut flags: Vec<String> = record.flags().map(str::to_owned).collect();
         flags.sort();
         Self {
@@ -151,7 +151,7 @@ impl Group {
         &mut self,
         record: &AccessRecord<'_>,
         start: Option<Time>,
-        example: Example<&str>,
+        example: LineExample<&str>,
     ) {
         self.count += 1;
         if let Some(start) = start {
@@ -167,7 +167,7 @@ impl Group {
                     .map_or((ms, ms, ms), |(a, b, sum)| (a.min(ms), b.max(ms), sum + ms)),
             );
         }
-        if self.judgement.class == Class::Fine {
+        if self.judgement.class == AnswerClass::Fine {
             return;
         }
         self.upstreams.add(record.get(LogField::UpstreamHost), 1);
@@ -182,12 +182,12 @@ impl Group {
                 .add(&format!("{} {path}", record.get(LogField::Method)), 1);
         }
         if self.examples.len() < MOST_EXAMPLES {
-            let Example {
+            let LineExample {
                 source,
                 number,
                 text,
             } = example;
-            self.examples.push(Example {
+            self.examples.push(LineExample {
                 source,
                 number,
                 text: text.trim_end().to_owned(),

@@ -1,17 +1,17 @@
 //! Lines of one request, joined by its id: "correlate S and D by x-request-id".
 
 use super::hash::ByHash;
-use super::judge::{By, Class, Judgement, Side};
+use super::judge::{AnswerClass, LineJudgement, LogSide, Responder};
 use meshladder_text::time::Time;
 
 /// One hop's line of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Hop {
+pub(super) struct LoggedHop {
     /// When it started there: a later hop starts later.
     pub(super) start: Option<Time>,
-    pub(super) side: Side,
-    pub(super) by: By,
-    pub(super) class: Class,
+    pub(super) side: LogSide,
+    pub(super) by: Responder,
+    pub(super) class: AnswerClass,
     /// Its group, by the hash of the group's key.
     pub(super) group: u64,
     pub(super) source: usize,
@@ -20,7 +20,7 @@ pub(super) struct Hop {
 /// The requests of which lines were read; a part of them when there are many.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joins {
-    hops: ByHash<Vec<Hop>>,
+    hops: ByHash<Vec<LoggedHop>>,
     /// Whether some were left out.
     pub(super) is_partial: bool,
 }
@@ -40,21 +40,21 @@ impl Joins {
     pub(super) fn add(
         &mut self,
         id: u64,
-        judgement: Judgement,
+        judgement: LineJudgement,
         start: Option<Time>,
         group: u64,
         source: usize,
     ) {
         let full = self.hops.len()
-            >= if judgement.class == Class::Fine {
+            >= if judgement.class == AnswerClass::Fine {
                 ALL
             } else {
                 MOST
             };
-        let Judgement {
+        let LineJudgement {
             side, by, class, ..
         } = judgement;
-        let hop = Hop {
+        let hop = LoggedHop {
             start,
             side,
             by,
@@ -84,8 +84,8 @@ impl Joins {
     }
 
     /// Every request's hops, the first proxy first.
-    pub(super) fn requests(self) -> Vec<Vec<Hop>> {
-        let mut requests: Vec<Vec<Hop>> = sorted(self.hops)
+    pub(super) fn requests(self) -> Vec<Vec<LoggedHop>> {
+        let mut requests: Vec<Vec<LoggedHop>> = sorted(self.hops)
             .into_iter()
             .map(|(_, hops)| hops)
             .collect();
@@ -96,7 +96,7 @@ impl Joins {
     }
 }
 
-fn sorted(hops: ByHash<Vec<Hop>>) -> Vec<(u64, Vec<Hop>)> {
+fn sorted(hops: ByHash<Vec<LoggedHop>>) -> Vec<(u64, Vec<LoggedHop>)> {
     let mut all: Vec<_> = hops.into_iter().collect();
     all.sort_by_key(|(key, _)| *key);
     all

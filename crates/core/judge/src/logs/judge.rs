@@ -4,7 +4,7 @@ use meshladder_capture::access_log::{AccessRecord, LogField};
 
 /// Who produced what the client got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum By {
+pub enum Responder {
     /// The proxy that wrote the line.
     ThisProxy,
     /// What it sent the request to: another proxy, or what is behind it.
@@ -21,7 +21,7 @@ pub enum By {
 
 /// Where the proxy stands that wrote the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
+pub enum LogSide {
     /// A gateway.
     Gateway,
     /// The caller's sidecar.
@@ -34,7 +34,7 @@ pub enum Side {
 
 /// Whether it went well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum AnswerClass {
     /// A failure.
     Failed,
     /// The application, or the next hop, refused: 4xx.
@@ -47,28 +47,28 @@ pub enum Class {
 
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judgement {
+pub struct LineJudgement {
     /// Who answered.
-    pub by: By,
+    pub by: Responder,
     /// At which hop.
-    pub side: Side,
+    pub side: LogSide,
     /// How it went.
-    pub class: Class,
+    pub class: AnswerClass,
     /// A failure that HTTP shows as 200: "a local reply to a request with content-type
     /// `application/grpc*` is sent as HTTP 200 with a grpc-status".
     pub is_grpc: bool,
 }
 
 /// Judges one line.
-pub fn judge(record: &AccessRecord<'_>) -> Judgement {
+pub fn judge(record: &AccessRecord<'_>) -> LineJudgement {
     let side = side(record);
     let details = record.get(LogField::Details);
-    let relayed = if side == Side::Server {
-        By::Application
+    let relayed = if side == LogSide::Server {
+        Responder::Application
     } else {
-        By::NextHop
+        Responder::NextHop
     };
-    let judgement = |by, class| Judgement {
+    let judgement = |by, class| LineJudgement {
         by,
         side,
         class,
@@ -80,29 +80,29 @@ pub fn judge(record: &AccessRecord<'_>) -> Judgement {
     }
     let code = record.code();
     if has_left(record) {
-        return judgement(By::Client, Class::Left);
+        return judgement(Responder::Client, AnswerClass::Left);
     }
     if record.is_connection() {
         let is_fine = record.get(LogField::Flags).is_empty()
             && record.get(LogField::Termination).is_empty()
             && record.get(LogField::ClientFailure).is_empty();
         return if is_fine {
-            judgement(By::Nobody, Class::Fine)
+            judgement(Responder::Nobody, AnswerClass::Fine)
         } else {
-            judgement(By::ThisProxy, Class::Failed)
+            judgement(Responder::ThisProxy, AnswerClass::Failed)
         };
     }
     match details {
         "via_upstream" => judgement(relayed, of_answer(record)),
         "" => without_details(record, relayed, judgement),
         _ if details.starts_with("upstream_reset_after_response_started") => {
-            judgement(relayed, Class::Failed)
+            judgement(relayed, AnswerClass::Failed)
         }
-        _ if code >= 400 || code == 0 => judgement(By::ThisProxy, Class::Failed),
-        _ if is_answer_of_its_own(details) => judgement(By::ThisProxy, Class::Fine),
-        _ => Judgement {
+        _ if code >= 400 || code == 0 => judgement(Responder::ThisProxy, AnswerClass::Failed),
+        _ if is_answer_of_its_own(details) => judgement(Responder::ThisProxy, AnswerClass::Fine),
+        _ => LineJudgement {
             is_grpc: code == 200,
-            ..judgement(By::ThisProxy, Class::Failed)
+            ..judgement(Responder::ThisProxy, AnswerClass::Failed)
         },
     }
 }
@@ -121,34 +121,38 @@ fn has_left(record: &AccessRecord<'_>) -> bool {
 }
 
 /// An answer that came from elsewhere. `URX` is set when the last of several tries was no better.
-fn of_answer(record: &AccessRecord<'_>) -> Class {
+fn of_answer(record: &AccessRecord<'_>) -> AnswerClass {
     let grpc = record.get(LogField::GrpcStatus);
     match record.code() {
-        500.. => Class::Failed,
-        400..=499 => Class::Refused,
-        _ if !matches!(grpc, "" | "0" | "OK" | "Ok") => Class::Failed,
-        _ => Class::Fine,
+        500.. => AnswerClass::Failed,
+        400..=499 => AnswerClass::Refused,
+        _ if !matches!(grpc, "" | "0" | "OK" | "Ok") => AnswerClass::Failed,
+        _ => AnswerClass::Fine,
     }
 }
 
 /// Releases before Istio 1.9, and custom formats: the flags have to do.
 fn without_details(
     record: &AccessRecord<'_>,
-    relayed: By,
-    judgement: impl Fn(By, Class) -> Judgement,
-) -> Judgement {
+    relayed: Responder,
+    judgement: impl Fn(Responder, AnswerClass) -> LineJudgement,
+) -> LineJudgement {
     let failing = record
         .flags()
         .any(|flag| !matches!(flag, "DI" | "RFCF" | "URX"));
     if failing {
         let is_grpc = record.code() == 200 && record.get(LogField::ServiceTime).is_empty();
-        return Judgement {
+        return LineJudgement {
             is_grpc,
-            ..judgement(By::ThisProxy, Class::Failed)
+            ..judgement(Responder::ThisProxy, AnswerClass::Failed)
         };
     }
     let answered = record.flags().next().is_some() || !record.get(LogField::ServiceTime).is_empty();
-    let by = if answered { relayed } else { By::Unknown };
+    let by = if answered {
+        relayed
+    } else {
+        Responder::Unknown
+    };
     judgement(by, of_answer(record))
 }
 
@@ -174,34 +178,34 @@ fn is_answer_of_its_own(details: &str) -> bool {
 
 /// Told by the cluster's direction, by the server name a client's proxy sends, and by whose address
 /// stands where.
-fn side(record: &AccessRecord<'_>) -> Side {
+fn side(record: &AccessRecord<'_>) -> LogSide {
     let cluster = record.get(LogField::Cluster);
     if cluster.starts_with("inbound") || cluster.starts_with("InboundPassthrough") {
-        return Side::Server;
+        return LogSide::Server;
     }
     if cluster == "BlackHoleCluster" || cluster == "PassthroughCluster" {
-        return Side::Client;
+        return LogSide::Client;
     }
     let route = record.get(LogField::Route);
     if route == "block_all" || route == "allow_any" {
-        return Side::Client;
+        return LogSide::Client;
     }
     if !cluster.starts_with("outbound") {
         let from_proxy = record.get(LogField::ServerName).starts_with("outbound_");
         let no_chain = record.get(LogField::Details) == "filter_chain_not_found";
         return if from_proxy || no_chain {
-            Side::Server
+            LogSide::Server
         } else {
-            Side::Unknown
+            LogSide::Unknown
         };
     }
     // A sidecar's client is the pod itself; a gateway's is not.
     let own = address(record.get(LogField::UpstreamLocal));
     match own {
-        "" => Side::Unknown,
-        own if own == address(record.get(LogField::Remote)) => Side::Client,
-        own if own == address(record.get(LogField::Local)) => Side::Gateway,
-        _ => Side::Unknown,
+        "" => LogSide::Unknown,
+        own if own == address(record.get(LogField::Remote)) => LogSide::Client,
+        own if own == address(record.get(LogField::Local)) => LogSide::Gateway,
+        _ => LogSide::Unknown,
     }
 }
 
@@ -210,7 +214,7 @@ pub(super) fn address(text: &str) -> &str {
     text.rsplit_once(':').map_or(text, |(address, _)| address)
 }
 
-impl By {
+impl Responder {
     /// For JSON.
     pub fn id(self) -> &'static str {
         match self {
@@ -236,7 +240,7 @@ impl By {
     }
 }
 
-impl Side {
+impl LogSide {
     /// One word.
     pub fn id(self) -> &'static str {
         match self {
@@ -248,7 +252,7 @@ impl Side {
     }
 }
 
-impl Class {
+impl AnswerClass {
     /// All of them, in order.
     pub const ALL: [Self; 4] = [Self::Failed, Self::Refused, Self::Left, Self::Fine];
 

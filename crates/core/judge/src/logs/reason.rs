@@ -1,14 +1,14 @@
 //! What a group of lines means, in words, and what may be behind it.
 
 use super::call::{called, quoted};
-use super::group::Group;
-use super::judge::{By, Class, Side};
+use super::group::LineGroup;
+use super::judge::{AnswerClass, LogSide, Responder};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::flags::{self, Flag};
 
 /// Something that may be behind a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lead {
+pub struct LogLead {
     /// What may be wrong.
     pub what: String,
     /// The command that confirms it.
@@ -16,7 +16,7 @@ pub struct Lead {
 }
 
 /// Who answered, what the details say, what the flags mean at this hop.
-pub(super) fn says(group: &Group) -> Vec<String> {
+pub(super) fn says(group: &LineGroup) -> Vec<String> {
     let mut says = vec![who(group)];
     if group.details != "via_upstream" && !group.details.is_empty() {
         let reading = flags::read(&group.details);
@@ -52,29 +52,29 @@ pub(super) fn says(group: &Group) -> Vec<String> {
     says
 }
 
-fn who(group: &Group) -> String {
+fn who(group: &LineGroup) -> String {
     let proxy = match group.judgement.side {
-        Side::Gateway => "the gateway",
-        Side::Client => "the client's proxy",
-        Side::Server => "the server's proxy",
-        Side::Unknown => "the proxy that wrote the line",
+        LogSide::Gateway => "the gateway",
+        LogSide::Client => "the client's proxy",
+        LogSide::Server => "the server's proxy",
+        LogSide::Unknown => "the proxy that wrote the line",
     };
     let broken_off = group.details_name() == "upstream_reset_after_response_started";
     match group.judgement.by {
-        By::ThisProxy if group.is_connection() => format!("{proxy} ended the connection"),
-        By::ThisProxy => format!("{proxy} answered itself"),
-        By::NextHop if broken_off => {
+        Responder::ThisProxy if group.is_connection() => format!("{proxy} ended the connection"),
+        Responder::ThisProxy => format!("{proxy} answered itself"),
+        Responder::NextHop if broken_off => {
             "the next hop broke off in the middle of its answer".to_owned()
         }
-        By::Application if broken_off => {
+        Responder::Application if broken_off => {
             "the application broke off in the middle of its answer".to_owned()
         }
-        By::NextHop => format!("the next hop answered, {proxy} only relayed it"),
-        By::Application => {
+        Responder::NextHop => format!("the next hop answered, {proxy} only relayed it"),
+        Responder::Application => {
             "the application answered so itself, the mesh only carried it".to_owned()
         }
-        By::Client => "the client left before there was an answer".to_owned(),
-        By::Nobody | By::Unknown => {
+        Responder::Client => "the client left before there was an answer".to_owned(),
+        Responder::Nobody | Responder::Unknown => {
             "the line does not tell who answered: its format has no response code details"
                 .to_owned()
         }
@@ -82,7 +82,7 @@ fn who(group: &Group) -> String {
 }
 
 /// What each flag means where it was seen, and what they mean together.
-fn of_flags(group: &Group) -> Vec<String> {
+fn of_flags(group: &LineGroup) -> Vec<String> {
     let mut says: Vec<String> = Vec::new();
     for flag in group.flags.iter().filter_map(|code| flags::named(code)) {
         let here = at(flag, group.judgement.side);
@@ -109,17 +109,17 @@ fn of_flags(group: &Group) -> Vec<String> {
     says
 }
 
-fn at(flag: &Flag, side: Side) -> &'static str {
+fn at(flag: &Flag, side: LogSide) -> &'static str {
     match side {
-        Side::Client => flag.at_client,
-        Side::Server => flag.at_server,
-        Side::Gateway => flag.at_gateway,
-        Side::Unknown => "",
+        LogSide::Client => flag.at_client,
+        LogSide::Server => flag.at_server,
+        LogSide::Gateway => flag.at_gateway,
+        LogSide::Unknown => "",
     }
 }
 
 /// Clusters and routes of Istio's that stand for something.
-fn of_place(group: &Group) -> Option<String> {
+fn of_place(group: &LineGroup) -> Option<String> {
     let says = match (group.cluster.as_str(), group.sample.route.as_str()) {
         (_, "block_all") => {
             "route block_all: REGISTRY_ONLY, and no Service or ServiceEntry has this host"
@@ -135,7 +135,7 @@ fn of_place(group: &Group) -> Option<String> {
     Some(says.to_owned())
 }
 
-fn of_grpc(group: &Group) -> String {
+fn of_grpc(group: &LineGroup) -> String {
     let status = grpc_status(&group.flags, &group.details);
     let status =
         flags::read(&status.to_string()).map_or(status.to_string(), |reading| reading.what);
@@ -158,18 +158,21 @@ pub fn grpc_status(flags: &[String], details: &str) -> u8 {
 }
 
 /// What the lines of other hops add.
-pub(super) fn beside<'g>(group: &Group, also: impl Iterator<Item = &'g Group>) -> Option<String> {
-    let left = also
-        .into_iter()
-        .any(|other| other.judgement.class == Class::Left && other.judgement.side == Side::Server);
+pub(super) fn beside<'g>(
+    group: &LineGroup,
+    also: impl Iterator<Item = &'g LineGroup>,
+) -> Option<String> {
+    let left = also.into_iter().any(|other| {
+        other.judgement.class == AnswerClass::Left && other.judgement.side == LogSide::Server
+    });
     (left && group.has("UT")).then(|| {
         "the server's proxy logged that its caller left (DC): the caller's proxy timed out and cancelled, so what is slow is behind the server's proxy".to_owned()
     })
 }
 
 /// What may be behind it: of the flags that say most, or of the details.
-pub(super) fn leads(group: &Group) -> Vec<Lead> {
-    let lead = |what: &str, confirm: &str| Lead {
+pub(super) fn leads(group: &LineGroup) -> Vec<LogLead> {
+    let lead = |what: &str, confirm: &str| LogLead {
         what: what.to_owned(),
         confirm: filled(confirm, group),
     };
@@ -186,7 +189,7 @@ pub(super) fn leads(group: &Group) -> Vec<Lead> {
                 "meshladder why --from CLIENT --to URL --seen 401",
             )]
         }
-        "via_upstream" if group.judgement.by == By::Application => {
+        "via_upstream" if group.judgement.by == Responder::Application => {
             vec![lead(
                 "the application: its own log tells why",
                 "kubectl logs POD -c CONTAINER",
@@ -210,7 +213,7 @@ pub(super) fn leads(group: &Group) -> Vec<Lead> {
     flags.sort_by_key(|flag| flag.code == "URX");
     let side = group.judgement.side;
     let fits = |cause: &&flags::FlagCause| {
-        side == Side::Unknown || cause.at.is_empty() || cause.at.contains(&side.id())
+        side == LogSide::Unknown || cause.at.is_empty() || cause.at.contains(&side.id())
     };
     let causes = flags
         .iter()
@@ -223,7 +226,7 @@ pub(super) fn leads(group: &Group) -> Vec<Lead> {
 }
 
 /// A command with what the lines tell put into it.
-fn filled(command: &str, group: &Group) -> String {
+fn filled(command: &str, group: &LineGroup) -> String {
     let cluster = ClusterName::parse(&group.cluster).filter(|cluster| !cluster.host.is_empty());
     let command = cluster.map_or(command.to_owned(), |cluster| {
         command

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::group::{Example, Group};
+use super::group::{LineExample, LineGroup};
 use super::hash::{ByHash, hash};
 use super::histogram::Histogram;
 use super::join::Joins;
-use super::judge::{Class, Judgement, address};
+use super::judge::{AnswerClass, LineJudgement, address};
 use meshladder_capture::access_log::{AccessRecord, LogField};
 use meshladder_text::time::Time;
 
@@ -23,7 +23,7 @@ pub struct Stats {
     pub malformed: u64,
     /// Other lines.
     pub other: u64,
-    /// How many are of each class, in the order of [`Class::ALL`].
+    /// How many are of each class, in the order of [`AnswerClass::ALL`].
     pub classes: [u64; 4],
     /// Over time: all that failed.
     pub failed: Histogram,
@@ -32,9 +32,9 @@ pub struct Stats {
     /// Lines of groups that were too many to be told apart.
     pub ungrouped: u64,
     /// The first few lines that cannot be read.
-    pub malformed_examples: Vec<Example>,
+    pub malformed_examples: Vec<LineExample>,
     /// By the hash of what they have in common.
-    pub(super) groups: ByHash<Group>,
+    pub(super) groups: ByHash<LineGroup>,
     pub(super) joins: Joins,
     /// Connections for which a listener had no filter chain: from which address, to which.
     pub(super) chainless: BTreeMap<(String, String), u64>,
@@ -52,9 +52,9 @@ impl Stats {
     pub(super) fn add(
         &mut self,
         record: &AccessRecord<'_>,
-        judgement: Judgement,
+        judgement: LineJudgement,
         start: Option<Time>,
-        example: Example<&str>,
+        example: LineExample<&str>,
     ) {
         if record.is_connection() {
             self.connections += 1;
@@ -67,18 +67,18 @@ impl Stats {
                 self.between
                     .map_or((start, start), |(a, b)| (a.min(start), b.max(start))),
             );
-            if judgement.class == Class::Failed {
+            if judgement.class == AnswerClass::Failed {
                 self.failed.add(start.seconds);
             }
         }
         self.chainless(record);
-        let key = Group::key(record, judgement.side);
+        let key = LineGroup::key(record, judgement.side);
         let source = example.source;
         let has_room = self.groups.len() < MOST_GROUPS;
         match self.groups.get_mut(&key) {
             Some(group) if group.is_of(record, judgement.side) => group.add(record, start, example),
             None if has_room => {
-                let mut group = Group::new(record, judgement);
+                let mut group = LineGroup::new(record, judgement);
                 group.add(record, start, example);
                 self.groups.insert(key, group);
             }
@@ -90,15 +90,15 @@ impl Stats {
         }
     }
 
-    pub(super) fn malformed(&mut self, example: Example<&str>) {
+    pub(super) fn malformed(&mut self, example: LineExample<&str>) {
         self.malformed += 1;
         if self.malformed_examples.len() < MOST_MALFORMED {
-            let Example {
+            let LineExample {
                 source,
                 number,
                 text,
             } = example;
-            self.malformed_examples.push(Example {
+            self.malformed_examples.push(LineExample {
                 source,
                 number,
                 text: text.to_owned(),
@@ -158,7 +158,7 @@ impl Stats {
     }
 
     /// How many are of a class.
-    pub fn of(&self, class: Class) -> u64 {
+    pub fn of(&self, class: AnswerClass) -> u64 {
         self.classes[class as usize]
     }
 }

@@ -11,11 +11,11 @@ fn line(ms: u32, end: &str, tail: &str, id: &str) -> String {
     format!("[2026-11-15T06:31:02.{ms:03}Z] \"GET /a HTTP/1.1\" {end} - \"-\" 0 95 3 - {tail}\n")
 }
 
-fn summary(lines: &[String]) -> Summary {
-    summary_of(lines, &Filter::default())
+fn summary(lines: &[String]) -> LogSummary {
+    summary_of(lines, &LineFilter::default())
 }
 
-fn summary_of(lines: &[String], filter: &Filter) -> Summary {
+fn summary_of(lines: &[String], filter: &LineFilter) -> LogSummary {
     let own = LogFormats::default();
     let mut collector = Collector::new(&own, filter);
     collector.chunk(Chunk {
@@ -26,7 +26,7 @@ fn summary_of(lines: &[String], filter: &Filter) -> Summary {
     collector.finish().summary()
 }
 
-fn of(end: &str, tail: &str) -> Judgement {
+fn of(end: &str, tail: &str) -> LineJudgement {
     summary(&[line(1, end, tail, "x")]).groups[0].judgement
 }
 
@@ -37,86 +37,86 @@ fn it_is_told_who_ended_a_request() {
         (
             "503 - via_upstream",
             CLIENT,
-            By::NextHop,
-            Side::Client,
-            Class::Failed,
+            Responder::NextHop,
+            LogSide::Client,
+            AnswerClass::Failed,
         ),
         (
             "503 - via_upstream",
             SERVER,
-            By::Application,
-            Side::Server,
-            Class::Failed,
+            Responder::Application,
+            LogSide::Server,
+            AnswerClass::Failed,
         ),
         (
             "404 - via_upstream",
             SERVER,
-            By::Application,
-            Side::Server,
-            Class::Refused,
+            Responder::Application,
+            LogSide::Server,
+            AnswerClass::Refused,
         ),
         (
             "503 URX via_upstream",
             CLIENT,
-            By::NextHop,
-            Side::Client,
-            Class::Failed,
+            Responder::NextHop,
+            LogSide::Client,
+            AnswerClass::Failed,
         ),
         (
             "200 DI via_upstream",
             CLIENT,
-            By::NextHop,
-            Side::Client,
-            Class::Fine,
+            Responder::NextHop,
+            LogSide::Client,
+            AnswerClass::Fine,
         ),
         (
             "503 UC upstream_reset_before_response_started{connection_termination}",
             SERVER,
-            By::ThisProxy,
-            Side::Server,
-            Class::Failed,
+            Responder::ThisProxy,
+            LogSide::Server,
+            AnswerClass::Failed,
         ),
         (
             "200 UC upstream_reset_after_response_started{connection_termination}",
             SERVER,
-            By::Application,
-            Side::Server,
-            Class::Failed,
+            Responder::Application,
+            LogSide::Server,
+            AnswerClass::Failed,
         ),
         (
             "0 DC downstream_remote_disconnect",
             CLIENT,
-            By::Client,
-            Side::Client,
-            Class::Left,
+            Responder::Client,
+            LogSide::Client,
+            AnswerClass::Left,
         ),
         (
             "0 DR http2.remote_reset",
             SERVER,
-            By::Client,
-            Side::Server,
-            Class::Left,
+            Responder::Client,
+            LogSide::Server,
+            AnswerClass::Left,
         ),
         (
             "403 - rbac_access_denied_matched_policy[none]",
             SERVER,
-            By::ThisProxy,
-            Side::Server,
-            Class::Failed,
+            Responder::ThisProxy,
+            LogSide::Server,
+            AnswerClass::Failed,
         ),
         (
             "301 - direct_response",
             CLIENT,
-            By::ThisProxy,
-            Side::Client,
-            Class::Fine,
+            Responder::ThisProxy,
+            LogSide::Client,
+            AnswerClass::Fine,
         ),
         (
             "200 - via_upstream",
             CLIENT,
-            By::NextHop,
-            Side::Client,
-            Class::Fine,
+            Responder::NextHop,
+            LogSide::Client,
+            AnswerClass::Fine,
         ),
     ] {
         let found = of(end, tail);
@@ -133,7 +133,7 @@ fn it_is_told_who_ended_a_request() {
     ] {
         assert_eq!(
             (grpc(end).class, grpc(end).is_grpc, grpc(end).by),
-            (Class::Failed, true, By::ThisProxy),
+            (AnswerClass::Failed, true, Responder::ThisProxy),
             "{end}"
         );
     }
@@ -152,11 +152,11 @@ fn connections_are_no_requests() {
             fine.stats.connections,
             fine.groups[0].judgement.class
         ),
-        (0, 1, Class::Fine)
+        (0, 1, AnswerClass::Fine)
     );
     assert_eq!(
         (failed.groups[0].judgement.by, failed.causes.len()),
-        (By::ThisProxy, 1)
+        (Responder::ThisProxy, 1)
     );
     assert_eq!(failed.groups[0].flags, ["UF", "URX"]);
 }
@@ -265,7 +265,7 @@ fn counts_of_several_collectors_are_merged() {
         "{}[2026-11-15T06:31:02.005Z] \"GET / HTTP/1.1\" x\nother\n",
         lines.concat()
     );
-    let (filter, own) = (Filter::default(), LogFormats::default());
+    let (filter, own) = (LineFilter::default(), LogFormats::default());
     let whole = {
         let mut one = Collector::new(&own, &filter);
         one.chunk(Chunk {
@@ -292,7 +292,7 @@ fn counts_of_several_collectors_are_merged() {
         stats.merge(one.finish());
     }
     let merged = stats.summary();
-    let told = |summary: &Summary| {
+    let told = |summary: &LogSummary| {
         let groups: Vec<_> = summary
             .groups
             .iter()
@@ -338,7 +338,7 @@ fn filters_hold_one_by_one_and_against() {
         change(&mut terms);
         terms
     };
-    let count = |filter: Filter| summary_of(&lines, &filter).stats.requests;
+    let count = |filter: LineFilter| summary_of(&lines, &filter).stats.requests;
     for (change, yes) in [
         ((|t| t.flags = vec!["uh".into()]) as fn(&mut Terms), 1),
         (|t| t.flags = vec!["-".into()], 2),
@@ -360,39 +360,39 @@ fn filters_hold_one_by_one_and_against() {
         (|t| t.hosts = vec!["cart".into()], 3),
     ] {
         assert_eq!(
-            count(Filter {
+            count(LineFilter {
                 wanted: terms(change),
-                ..Filter::default()
+                ..LineFilter::default()
             }),
             yes
         );
         assert_eq!(
-            count(Filter {
+            count(LineFilter {
                 unwanted: terms(change),
-                ..Filter::default()
+                ..LineFilter::default()
             }),
             3 - yes
         );
     }
     let at = Time::parse("2026-11-15T06:31:02.900Z");
     assert_eq!(
-        count(Filter {
+        count(LineFilter {
             since: at,
-            ..Filter::default()
+            ..LineFilter::default()
         }),
         2
     );
     assert_eq!(
-        count(Filter {
+        count(LineFilter {
             until: at,
-            ..Filter::default()
+            ..LineFilter::default()
         }),
         1
     );
     assert_eq!(
-        count(Filter {
+        count(LineFilter {
             failed: true,
-            ..Filter::default()
+            ..LineFilter::default()
         }),
         1
     );

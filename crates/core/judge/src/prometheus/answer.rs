@@ -6,7 +6,7 @@ use meshladder_text::json::{Raw, ValueKind};
 
 /// The answer to an instant query.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct PrometheusAnswer {
     /// The samples, in the server's order.
     pub samples: Vec<Sample>,
     /// What the server warns of: parts that could not be asked, queries that look wrong.
@@ -29,7 +29,7 @@ impl Sample {
     }
 }
 
-impl Answer {
+impl PrometheusAnswer {
     /// Reads a body; the status line is the caller's.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ mod tests {
             {"metric":{"response_flags":"UH","reporter":"source"},"value":[1435781451.781,"1.5"]},
             {"metric":{},"value":[1435781451.781,"NaN"]}]},
             "warnings":["store 10.0.0.1:10901 not reached"],"infos":["metric might not be a counter"]}"#;
-        let answer = Answer::read(body).expect("an answer");
+        let answer = PrometheusAnswer::read(body).expect("an answer");
         assert_eq!((answer.samples.len(), answer.samples[0].value), (2, 1.5));
         assert_eq!(
             (
@@ -166,7 +166,7 @@ mod tests {
                 "a matrix",
             ),
         ] {
-            let told = Answer::read(body).expect_err("no answer");
+            let told = PrometheusAnswer::read(body).expect_err("no answer");
             assert!(told.contains(why), "{body}: {told}");
         }
     }
@@ -175,7 +175,7 @@ mod tests {
     fn scalars_and_infinities_are_values() {
         let body = r#"{"status":"success","data":{"resultType":"scalar","result":[1,"+Inf"]}}"#;
         assert_eq!(
-            Answer::read(body).expect("an answer").first(),
+            PrometheusAnswer::read(body).expect("an answer").first(),
             Some(f64::INFINITY)
         );
     }

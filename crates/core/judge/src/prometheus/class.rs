@@ -3,7 +3,7 @@
 
 /// A class of response flags.
 #[derive(Debug)]
-pub struct Class {
+pub struct FlagClass {
     /// The value of the label `class`.
     pub id: &'static str,
     /// What it is called.
@@ -11,14 +11,14 @@ pub struct Class {
     /// Its flags.
     pub flags: &'static [&'static str],
     /// How a request with such a flag counts against an objective.
-    pub counts: Counts,
+    pub counts: ObjectiveCount,
     /// Matchers of requests that belong to the class without a flag.
     pub unflagged: &'static [&'static str],
 }
 
 /// How a request counts against an objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counts {
+pub enum ObjectiveCount {
     /// As failed, whatever its status: a gRPC call that failed in a proxy has status 200.
     Failed,
     /// By its status alone: policy did what it was told to, or the caller was wrong.
@@ -31,9 +31,9 @@ const fn class(
     id: &'static str,
     title: &'static str,
     flags: &'static [&'static str],
-    counts: Counts,
-) -> Class {
-    Class {
+    counts: ObjectiveCount,
+) -> FlagClass {
+    FlagClass {
         id,
         title,
         flags,
@@ -43,66 +43,81 @@ const fn class(
 }
 
 /// Every class; each flag of Envoy is in one of them.
-pub static CLASSES: &[Class] = &[
-    class("no_route", "no route", &["NR", "NC"], Counts::Failed),
+pub static CLASSES: &[FlagClass] = &[
+    class(
+        "no_route",
+        "no route",
+        &["NR", "NC"],
+        ObjectiveCount::Failed,
+    ),
     class(
         "no_healthy_upstream",
         "no healthy upstream",
         &["UH", "DF"],
-        Counts::Failed,
+        ObjectiveCount::Failed,
     ),
     class(
         "connection_failure",
         "connection failure",
         &["UF", "UC", "UR", "LR", "UPE"],
-        Counts::Failed,
+        ObjectiveCount::Failed,
     ),
-    class("timeout", "timeout", &["UT", "SI", "UMSDR"], Counts::Failed),
+    class(
+        "timeout",
+        "timeout",
+        &["UT", "SI", "UMSDR"],
+        ObjectiveCount::Failed,
+    ),
     class(
         "overflow",
         "overflow",
         &["UO", "OM", "DO", "UDO"],
-        Counts::Failed,
+        ObjectiveCount::Failed,
     ),
     class(
         "retry_exhausted",
         "retries exhausted",
         &["URX"],
-        Counts::Failed,
+        ObjectiveCount::Failed,
     ),
     // "Istio ALLOW/DENY denials: 403, flags `-`", and for gRPC 200 with grpc-status 7. Metrics have
     // no details, so the application's own 403 looks the same.
-    Class {
+    FlagClass {
         unflagged: &[
             "response_flags=\"-\",response_code=\"403\"",
             "response_flags=\"-\",response_code!=\"403\",grpc_response_status=\"7\"",
         ],
-        ..class("denied", "denied", &["UAEX"], Counts::ByStatus)
+        ..class("denied", "denied", &["UAEX"], ObjectiveCount::ByStatus)
     },
     class(
         "rate_limited",
         "rate limited",
         &["RL", "RLSE"],
-        Counts::ByStatus,
+        ObjectiveCount::ByStatus,
     ),
-    class("client_gone", "client gone", &["DC", "DR"], Counts::LeftOut),
+    class(
+        "client_gone",
+        "client gone",
+        &["DC", "DR"],
+        ObjectiveCount::LeftOut,
+    ),
     class(
         "bad_request",
         "bad request",
         &["DPE", "IH"],
-        Counts::ByStatus,
+        ObjectiveCount::ByStatus,
     ),
     class(
         "injected",
         "fault injected",
         &["DI", "FI"],
-        Counts::ByStatus,
+        ObjectiveCount::ByStatus,
     ),
     class(
         "other",
         "other",
         &["LH", "NFCF", "RFCF", "DT"],
-        Counts::ByStatus,
+        ObjectiveCount::ByStatus,
     ),
 ];
 
@@ -111,13 +126,13 @@ pub static CLASSES: &[Class] = &[
 const GRPC_FAILED: &str = "2|4|13|14|15";
 
 /// The class of that id.
-pub fn named(id: &str) -> Option<&'static Class> {
+pub fn named(id: &str) -> Option<&'static FlagClass> {
     CLASSES.iter().find(|class| class.id == id)
 }
 
 /// The class of a joined text such as `URX,UF`: that of the flag that tells most.
-pub fn of(flags: &str) -> Option<&'static Class> {
-    let has = |class: &&Class| flags.split(',').any(|flag| class.flags.contains(&flag));
+pub fn of(flags: &str) -> Option<&'static FlagClass> {
+    let has = |class: &&FlagClass| flags.split(',').any(|flag| class.flags.contains(&flag));
     // Retries that ran out are the companion of another failure.
     CLASSES
         .iter()
@@ -125,7 +140,7 @@ pub fn of(flags: &str) -> Option<&'static Class> {
         .min_by_key(|class| class.id == "retry_exhausted")
 }
 
-impl Class {
+impl FlagClass {
     /// The matchers of its requests: each is a selector's inside, and no request is in two of them.
     pub fn matchers(&self) -> Vec<String> {
         let flagged = format!("response_flags=~\"{}\"", any_of(self.flags));
@@ -145,14 +160,14 @@ pub fn any_of(flags: &[&str]) -> String {
 pub fn counted() -> String {
     format!(
         "response_flags!~\"{}\"",
-        any_of(&flags_that(Counts::LeftOut))
+        any_of(&flags_that(ObjectiveCount::LeftOut))
     )
 }
 
 /// Matchers of the requests that went well.
 pub fn good() -> String {
-    let mut flags = flags_that(Counts::LeftOut);
-    flags.extend(flags_that(Counts::Failed));
+    let mut flags = flags_that(ObjectiveCount::LeftOut);
+    flags.extend(flags_that(ObjectiveCount::Failed));
     format!(
         "response_flags!~\"{}\",response_code!~\"0|5..\",grpc_response_status!~\"{GRPC_FAILED}\"",
         any_of(&flags)
@@ -160,7 +175,7 @@ pub fn good() -> String {
 }
 
 /// The flags of all classes that count so.
-pub fn flags_that(counts: Counts) -> Vec<&'static str> {
+pub fn flags_that(counts: ObjectiveCount) -> Vec<&'static str> {
     let classes = CLASSES.iter().filter(|class| class.counts == counts);
     classes
         .flat_map(|class| class.flags.iter().copied())

@@ -6,7 +6,7 @@ use meshladder_mesh::{Mesh, Object};
 
 /// A Service that answers Prometheus' HTTP API.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PrometheusService {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
@@ -21,7 +21,7 @@ pub struct Place {
 
 /// What `service/NAMESPACE/NAME[:PORT][/PATH]` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct ServiceAddress {
     /// The Service's namespace.
     pub namespace: String,
     /// Its name.
@@ -32,7 +32,7 @@ pub struct Named {
     pub path: Option<String>,
 }
 
-impl Named {
+impl ServiceAddress {
     /// Reads `service/NAMESPACE/NAME[:PORT][/PATH]`; none for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text
@@ -65,14 +65,14 @@ impl Named {
     }
 
     /// The place it means, when a port is given: nothing need be looked up then.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<PrometheusService> {
         let port = self.port.clone()?;
         let (namespace, name, path) = (
             self.namespace.clone(),
             self.name.clone(),
             self.path.clone().unwrap_or_default(),
         );
-        Some(Place {
+        Some(PrometheusService {
             namespace,
             name,
             is_https: port == "443" || port.starts_with("https"),
@@ -82,7 +82,7 @@ impl Named {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for PrometheusService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
@@ -96,7 +96,7 @@ impl std::fmt::Display for Place {
 ///
 /// # Errors
 /// When there is no such Service, or it has several ports and none of them tells.
-pub fn of_service(mesh: &Mesh, named: &Named) -> Result<Place, String> {
+pub fn of_service(mesh: &Mesh, named: &ServiceAddress) -> Result<PrometheusService, String> {
     let told = format!("{}/{}", named.namespace, named.name);
     let service = mesh
         .service(&named.namespace, &named.name)
@@ -104,7 +104,7 @@ pub fn of_service(mesh: &Mesh, named: &Named) -> Result<Place, String> {
     let known = Product::of(service).map_or("", Product::path);
     let path = named.path.clone().unwrap_or_else(|| known.to_owned());
     if let Some(place) = named.place() {
-        return Ok(Place { path, ..place });
+        return Ok(PrometheusService { path, ..place });
     }
     place(service, path).ok_or_else(|| {
         let known: Vec<String> = ports(service).map(|port| port.number.to_string()).collect();
@@ -118,13 +118,13 @@ pub fn of_service(mesh: &Mesh, named: &Named) -> Result<Place, String> {
 /// The Services that answer Prometheus' queries, by their labels and names, the best first:
 /// Prometheus itself before what only speaks its API, those that people made before those that an
 /// operator made for its own ends, then by namespace and name.
-pub fn find(mesh: &Mesh) -> Vec<Place> {
+pub fn find(mesh: &Mesh) -> Vec<PrometheusService> {
     let services = mesh.objects.of_kind(Kind::Service).iter();
     let known = services.filter_map(|service| {
         let product = Product::of(service)?;
         Some((product, place(service, product.path().to_owned())?))
     });
-    let mut found: Vec<(Product, Place)> = known.collect();
+    let mut found: Vec<(Product, PrometheusService)> = known.collect();
     found.sort_by(|(a, left), (b, right)| {
         (a, &left.namespace, &left.name).cmp(&(b, &right.namespace, &right.name))
     });
@@ -228,7 +228,7 @@ impl Product {
 }
 
 /// The port that answers queries, as installations name it; else the only one.
-fn place(service: &Object, path: String) -> Option<Place> {
+fn place(service: &Object, path: String) -> Option<PrometheusService> {
     const NAMES: [&str; 10] = [
         "web",
         "http-web",
@@ -264,7 +264,7 @@ fn place(service: &Object, path: String) -> Option<Place> {
         service.id.namespace.to_string(),
         service.id.name.to_string(),
     );
-    Some(Place {
+    Some(PrometheusService {
         namespace,
         name,
         port: port.number.to_string(),
@@ -335,7 +335,10 @@ mod tests {
             ),
             ("shop", "cart", "app: cart", "{port: 9090}"),
         ]);
-        let found: Vec<String> = find(&mesh).iter().map(Place::to_string).collect();
+        let found: Vec<String> = find(&mesh)
+            .iter()
+            .map(PrometheusService::to_string)
+            .collect();
         assert_eq!(
             found,
             [
@@ -418,7 +421,10 @@ mod tests {
                 "{name: http, port: 9090}, {name: grpc, port: 10901}",
             ),
         ]);
-        let found: Vec<String> = find(&mesh).iter().map(Place::to_string).collect();
+        let found: Vec<String> = find(&mesh)
+            .iter()
+            .map(PrometheusService::to_string)
+            .collect();
         assert_eq!(
             found,
             [
@@ -431,7 +437,7 @@ mod tests {
                 "service/vm/vmselect-main:8481/select/0/prometheus",
             ]
         );
-        let named = Named::parse("service/metrics/mimir-nginx").expect("a Service");
+        let named = ServiceAddress::parse("service/metrics/mimir-nginx").expect("a Service");
         assert_eq!(
             of_service(&mesh, &named).map(|place| place.path),
             Ok("/prometheus".to_owned())
@@ -444,9 +450,9 @@ mod tests {
             ("m", "one", "", "{port: 9999, name: https}"),
             ("m", "two", "", "{port: 1, name: a}, {port: 2, name: b}"),
         ]);
-        let told = |text: &str| Named::parse(text).map(|named| of_service(&mesh, &named));
+        let told = |text: &str| ServiceAddress::parse(text).map(|named| of_service(&mesh, &named));
         let own = |text: &str| text.to_owned();
-        let one = Place {
+        let one = PrometheusService {
             namespace: own("m"),
             name: own("one"),
             port: own("9999"),
@@ -456,7 +462,7 @@ mod tests {
         assert_eq!(told("service/m/one"), Some(Ok(one.clone())));
         assert_eq!(
             told("service/m/one/a/b"),
-            Some(Ok(Place {
+            Some(Ok(PrometheusService {
                 path: own("/a/b"),
                 ..one
             }))
@@ -491,7 +497,7 @@ mod tests {
             "service/m/a/",
             "http://m",
         ] {
-            assert_eq!(Named::parse(wrong), None, "{wrong}");
+            assert_eq!(ServiceAddress::parse(wrong), None, "{wrong}");
         }
     }
 }

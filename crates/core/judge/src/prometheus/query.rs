@@ -6,7 +6,7 @@ use meshladder_text::duration;
 
 /// What rows are split by, beside the flags and who reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum RateLabel {
     /// The service that was called.
     Destination,
     /// Which side reports: always asked for.
@@ -17,7 +17,7 @@ pub enum By {
     Version,
 }
 
-impl By {
+impl RateLabel {
     /// The labels it adds.
     pub fn labels(self) -> &'static [&'static str] {
         match self {
@@ -58,7 +58,7 @@ pub struct FlagQuery {
     /// What is counted.
     pub metric: Metric,
     /// What rows are split by.
-    pub by: Vec<By>,
+    pub by: Vec<RateLabel>,
     /// The window, as in `5m`.
     pub window: String,
     /// Only calls of this service.
@@ -186,7 +186,7 @@ pub fn seconds(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn query(by: &[By]) -> FlagQuery {
+    fn query(by: &[RateLabel]) -> FlagQuery {
         FlagQuery {
             metric: Metric::Requests,
             by: by.to_vec(),
@@ -204,7 +204,7 @@ mod tests {
         );
         let case = FlagQuery {
             namespace: Some("shop".to_owned()),
-            ..query(&[By::Version, By::Destination])
+            ..query(&[RateLabel::Version, RateLabel::Destination])
         };
         assert_eq!(
             case.rates("1h"),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::{Answer, Sample};
-use super::class::{self, Counts};
+use super::answer::{PrometheusAnswer, Sample};
+use super::class::{self, ObjectiveCount};
 
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct FlagRate {
     /// The joined flags, as in `URX,UF`; `-` for none.
     pub flags: String,
     /// Who reports it: `source`, `destination`, `waypoint`.
@@ -47,18 +47,18 @@ pub enum Trend {
 #[derive(Clone, Copy, Debug)]
 pub struct Answers<'a> {
     /// Rates now.
-    pub now: &'a Answer,
+    pub now: &'a PrometheusAnswer,
     /// An hour ago.
-    pub hour: &'a Answer,
+    pub hour: &'a PrometheusAnswer,
     /// A day ago.
-    pub day: &'a Answer,
+    pub day: &'a PrometheusAnswer,
 }
 
 type Key = Vec<String>;
 
 /// The rows, the most abnormal first; `labels` are those of the query, and `window` its length in
 /// seconds.
-pub fn rows(answers: Answers<'_>, labels: &[&str], window: f64) -> Vec<Row> {
+pub fn rows(answers: Answers<'_>, labels: &[&str], window: f64) -> Vec<FlagRate> {
     let [now, hour, day] =
         [answers.now, answers.hour, answers.day].map(|answer| by_key(answer, labels));
     let totals = totals(&now);
@@ -73,7 +73,7 @@ pub fn rows(answers: Answers<'_>, labels: &[&str], window: f64) -> Vec<Row> {
         let total = totals.get(key[1].as_str()).copied().unwrap_or_default();
         let (hour, day) = (before(&hour, key), before(&day, key));
         let (trend, score) = compare(rate, hour, day, window);
-        Row {
+        FlagRate {
             flags: if key[0].is_empty() {
                 "?".to_owned()
             } else {
@@ -89,7 +89,7 @@ pub fn rows(answers: Answers<'_>, labels: &[&str], window: f64) -> Vec<Row> {
             score,
         }
     });
-    let mut rows: Vec<Row> = rows
+    let mut rows: Vec<FlagRate> = rows
         .filter(|row| row.now > 0.0 || row.hour > Some(0.0) || row.day > Some(0.0))
         .collect();
     rows.sort_by(|a, b| {
@@ -101,14 +101,14 @@ pub fn rows(answers: Answers<'_>, labels: &[&str], window: f64) -> Vec<Row> {
     rows
 }
 
-impl Row {
+impl FlagRate {
     /// No flag at all: what went its way.
     pub fn is_plain(&self) -> bool {
         self.flags == "-"
     }
 
     fn is_left_out(&self) -> bool {
-        class::of(&self.flags).is_some_and(|class| class.counts == Counts::LeftOut)
+        class::of(&self.flags).is_some_and(|class| class.counts == ObjectiveCount::LeftOut)
     }
 
     /// Why this side is believed.
@@ -128,7 +128,7 @@ impl Row {
     }
 }
 
-fn by_key(answer: &Answer, labels: &[&str]) -> BTreeMap<Key, f64> {
+fn by_key(answer: &PrometheusAnswer, labels: &[&str]) -> BTreeMap<Key, f64> {
     let key = |sample: &Sample| {
         labels
             .iter()
@@ -188,14 +188,14 @@ mod tests {
 
     const LABELS: [&str; 2] = ["response_flags", "reporter"];
 
-    fn answer(rows: &[(&str, &str, f64)]) -> Answer {
+    fn answer(rows: &[(&str, &str, f64)]) -> PrometheusAnswer {
         let sample = |(flags, reporter, value): &(&str, &str, f64)| Sample {
             labels: [("response_flags", flags), ("reporter", reporter)]
                 .map(|(k, v)| (k.to_owned(), (*v).to_owned()))
                 .into(),
             value: *value,
         };
-        Answer {
+        PrometheusAnswer {
             samples: rows.iter().map(sample).collect(),
             warnings: Vec::new(),
         }
@@ -205,7 +205,7 @@ mod tests {
         now: &[(&str, &str, f64)],
         hour: &[(&str, &str, f64)],
         day: &[(&str, &str, f64)],
-    ) -> Vec<Row> {
+    ) -> Vec<FlagRate> {
         let (now, hour, day) = (answer(now), answer(hour), answer(day));
         rows(
             Answers {

@@ -1,4 +1,4 @@
-use super::FoundIn::{Client, Root, Service};
+use super::RuleNamespace::{Client, Root, Service};
 use super::*;
 use crate::tests::mesh_of;
 use meshladder_capture::Kind;
@@ -25,7 +25,7 @@ fn rule(namespace: &str, name: &str, day: u8, spec: &str) -> String {
     )
 }
 
-fn names(rules: &[String], client: &str, host: &str) -> Option<(Vec<String>, FoundIn)> {
+fn names(rules: &[String], client: &str, host: &str) -> Option<(Vec<String>, RuleNamespace)> {
     let mesh = mesh_of(&format!("{OBJECTS}{}", rules.concat()));
     let scope = mesh.scope(
         mesh.objects

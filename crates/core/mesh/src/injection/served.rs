@@ -12,7 +12,7 @@ use meshladder_text::x509::{self, Certificate};
 
 /// What stands behind a webhook's `clientConfig`.
 #[derive(Clone, Debug)]
-pub struct Served<'m> {
+pub struct WebhookBackend<'m> {
     /// Whether a ready endpoint stands behind it.
     pub answers: Tri,
     /// Why not, in words; empty when it does.
@@ -37,7 +37,7 @@ pub enum Ca {
     Certificates(Vec<Certificate>),
 }
 
-pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> Served<'m> {
+pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> WebhookBackend<'m> {
     let client = injector.node.get("clientConfig").unwrap_or(injector.node);
     let ca = ca(client);
     let Some(node) = present(client, "service") else {
@@ -45,7 +45,7 @@ pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> Served<'m> {
             "what answers at {}",
             client.str_at("url").unwrap_or_default()
         );
-        return Served {
+        return WebhookBackend {
             answers: Tri::unknown(what.as_str()),
             what,
             node: client,
@@ -71,7 +71,7 @@ pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> Served<'m> {
         }
         None => (Tri::No, format!("there is no Service {namespace}/{name}")),
     };
-    Served {
+    WebhookBackend {
         answers,
         what,
         node,

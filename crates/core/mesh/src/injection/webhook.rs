@@ -1,7 +1,7 @@
 //! Injector webhooks, and which pods the API server asks them about.
 
 use super::{Decision, PodTemplate, REVISION};
-use crate::namespaces::Selected;
+use crate::namespaces::NamespaceMatch;
 use crate::selector;
 use crate::views::MutatingWebhook;
 use crate::views::webhook::Webhook;
@@ -166,13 +166,13 @@ impl<'m> Injector<'m> {
         let selector = present(self.node, "namespaceSelector")?;
         let name = template.namespace();
         let (node, why) = match mesh.selects_namespace(selector, name) {
-            Selected::Yes => return None,
-            Selected::Unknown => {
+            NamespaceMatch::Yes => return None,
+            NamespaceMatch::Unknown => {
                 let fact = format!("the labels of namespace {name}");
                 return Some(self.cannot_tell(Stage::Namespace, selector, fact));
             }
-            Selected::No(unmet) => (unmet.node, format!("namespace {name} {unmet}")),
-            Selected::NotByName(node) => (node, format!("the namespace is {name}")),
+            NamespaceMatch::No(unmet) => (unmet.node, format!("namespace {name} {unmet}")),
+            NamespaceMatch::NotByName(node) => (node, format!("the namespace is {name}")),
         };
         Some(self.declines(Stage::Namespace, node, why))
     }

@@ -1,5 +1,7 @@
 //! The connections a proxy lives on: to istiod, to DNS, and to the pods behind a Service.
 
+use std::net::IpAddr;
+
 use super::port::container_port;
 use super::{End, Passage};
 use crate::{Mesh, Object, ServiceFacts};
@@ -29,13 +31,14 @@ pub struct Reach<'m> {
 impl Mesh {
     /// The pods of istiod; those of one revision if one is given.
     pub fn istiods(&self, revision: Option<&str>) -> Vec<&Object> {
-        let of_revision = |pod: &&Object| {
-            revision.is_none_or(|revision| pod.label("istio.io/rev") == Some(revision))
-        };
-        self.live_pods()
-            .filter(|pod| pod.label("app") == Some("istiod"))
-            .filter(of_revision)
-            .collect()
+        let mut istiods = Vec::new();
+        for pod in self.live_pods() {
+            let is_of_revision = revision.is_none() || pod.label("istio.io/rev") == revision;
+            if pod.label("app") == Some("istiod") && is_of_revision {
+                istiods.push(pod);
+            }
+        }
+        istiods
     }
 
     /// Whether a pod reaches each istiod of the revision that injected it; any revision's when it
@@ -65,24 +68,25 @@ impl Mesh {
 
     /// Whether a pod reaches the cluster's DNS, over UDP and over TCP.
     pub fn reach_dns<'m>(&'m self, pod: &'m Object) -> Vec<Reach<'m>> {
-        let service = self
-            .services
-            .iter()
-            .find(|s| s.namespace == "kube-system" && s.name == "kube-dns");
-        let is_dns = |pod: &&Object| {
-            pod.id.namespace == "kube-system" && pod.label("k8s-app") == Some("kube-dns")
-        };
-        let each = ["UDP", "TCP"].into_iter().flat_map(|protocol| {
-            let behind =
-                service.map(|service| self.reach_service(End::Pod(pod), service, 53, protocol));
-            behind
-                .filter(|behind| !behind.is_empty())
-                .unwrap_or_else(|| {
-                    let pods = self.live_pods().filter(is_dns).map(End::Pod).collect();
-                    self.reach_each(End::Pod(pod), pods, "the cluster's DNS", 53, protocol)
-                })
-        });
-        each.collect()
+        let mut services = self.services.iter();
+        let service = services.find(|s| s.namespace == "kube-system" && s.name == "kube-dns");
+        let mut reaches = Vec::new();
+        for protocol in ["UDP", "TCP"] {
+            let behind = match service {
+                Some(service) => self.reach_service(End::Pod(pod), service, 53, protocol),
+                None => Vec::new(),
+            };
+            if behind.is_empty() {
+                // The Service may have another name; the pods keep their label.
+                let pods = self.live_pods().filter(|pod| is_dns(pod));
+                let pods = pods.map(End::Pod).collect();
+                let name = "the cluster's DNS";
+                reaches.extend(self.reach_each(End::Pod(pod), pods, name, 53, protocol));
+            } else {
+                reaches.extend(behind);
+            }
+        }
+        reaches
     }
 
     /// Whether each pod behind a Service can be reached, on the target port of the Service's
@@ -98,29 +102,37 @@ impl Mesh {
             return Vec::new();
         };
         let number = target.parse().ok();
-        let pods = self
-            .pods_of(service)
-            .filter_map(|pod| self.objects.get(Kind::Pod, &pod.namespace, &pod.name));
-        let pods = pods.filter_map(|pod| {
-            Some((
-                End::Pod(pod),
-                number.or_else(|| container_port(pod, target, protocol))?,
-            ))
-        });
+        let mut reaches = Vec::new();
+        for facts in self.pods_of(service) {
+            let Some(pod) = self.objects.get(Kind::Pod, &facts.namespace, &facts.name) else {
+                continue;
+            };
+            // A target port may be a name, which each pod gives a number of its own.
+            let port = number.or_else(|| container_port(pod, target, protocol));
+            if let Some(port) = port {
+                reaches.push(self.reach(from, End::Pod(pod), port, protocol));
+            }
+        }
         // A Service without a selector has its endpoints written by hand, or by another controller.
-        let slices = self
-            .slices_of(service)
-            .filter(|_| service.selector.is_empty());
-        let written =
-            slices.flat_map(|slice| slice.node.get("endpoints").map_or(&[][..], Node::items));
-        let written =
-            written.flat_map(|endpoint| endpoint.get("addresses").map_or(&[][..], Node::items));
-        let written = written
-            .filter_map(|address| Some((End::Address(address.str()?.parse().ok()?), number?)));
-        let each = pods
-            .chain(written)
-            .map(|(to, port)| self.reach(from, to, port, protocol));
-        each.collect()
+        if let Some(port) = number
+            && service.selector.is_empty()
+        {
+            for address in self.written_addresses(service) {
+                reaches.push(self.reach(from, End::Address(address), port, protocol));
+            }
+        }
+        reaches
+    }
+
+    fn written_addresses(&self, service: &ServiceFacts) -> Vec<IpAddr> {
+        let mut addresses = Vec::new();
+        for slice in self.slices_of(service) {
+            for endpoint in slice.node.items_at("endpoints") {
+                let texts = endpoint.items_at("addresses").iter().filter_map(Node::str);
+                addresses.extend(texts.filter_map(|text| text.parse::<IpAddr>().ok()));
+            }
+        }
+        addresses
     }
 
     /// The EndpointSlices of a Service.
@@ -142,17 +154,8 @@ impl Mesh {
     }
 
     fn live_pods(&self) -> impl Iterator<Item = &Object> {
-        let phase = |pod: &Object| {
-            pod.node
-                .at(["status", "phase"])
-                .and_then(Node::str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        self.objects
-            .of_kind(Kind::Pod)
-            .iter()
-            .filter(move |pod| !["Succeeded", "Failed"].contains(&&*phase(pod)))
+        let pods = self.objects.of_kind(Kind::Pod).iter();
+        pods.filter(|pod| !has_ended(pod))
     }
 
     fn reach_each<'m>(
@@ -179,4 +182,15 @@ impl Mesh {
             passage: self.between(from, to, port, protocol),
         }
     }
+}
+
+/// Whether a pod is one of the cluster's DNS servers, whatever they are.
+fn is_dns(pod: &Object) -> bool {
+    pod.id.namespace == "kube-system" && pod.label("k8s-app") == Some("kube-dns")
+}
+
+/// Whether all containers of a pod have ended for good.
+fn has_ended(pod: &Object) -> bool {
+    let phase = pod.node.at(["status", "phase"]).and_then(Node::str);
+    matches!(phase, Some("Succeeded" | "Failed"))
 }

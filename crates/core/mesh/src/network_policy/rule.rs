@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::port::{self, Part};
 use super::{Direction, End, NearMiss, Wire, on_host_network};
-use crate::namespaces::Selected;
+use crate::namespaces::NamespaceMatch;
 use crate::selector;
 use crate::{Mesh, Object, ips, present};
 use meshladder_text::cidr::Cidr;
@@ -139,10 +139,10 @@ impl Mesh {
             return if is_here { yes } else { Part::no(peer, what()) };
         };
         match self.selects_namespace(selector, name) {
-            Selected::Yes => yes,
-            Selected::No(unmet) => Part::no(unmet.node, format!("namespace {name} {unmet}")),
-            Selected::NotByName(node) => Part::no(node, format!("the namespace is {name}")),
-            Selected::Unknown => Part::unknown(format!("the labels of namespace {name}")),
+            NamespaceMatch::Yes => yes,
+            NamespaceMatch::No(unmet) => Part::no(unmet.node, format!("namespace {name} {unmet}")),
+            NamespaceMatch::NotByName(node) => Part::no(node, format!("the namespace is {name}")),
+            NamespaceMatch::Unknown => Part::unknown(format!("the labels of namespace {name}")),
         }
     }
 }

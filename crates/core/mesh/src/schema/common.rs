@@ -116,21 +116,21 @@ pub(super) fn export_to<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
         let Some(said) = entry.str() else { continue };
         let is_alone = matches!(said, "*" | "~") && entries.len() > 1;
         if !matches!(said, "." | "*" | "~") && !is_label(said) || said == "~" && !is_entry {
-            let what = format!(
-                "is {}, not `.`, `*` or the name of a namespace",
-                shown(entry)
+            walk.value_fault(
+                Flaw::InvalidValue,
+                entry,
+                "not `.`, `*` or the name of a namespace",
             );
-            walk.fault(Flaw::InvalidValue, entry, what);
         } else if entries[..at]
             .iter()
             .any(|before| name(before) == name(entry))
         {
             walk.fault(Flaw::Duplicate, entry, format!("repeats {}", shown(entry)));
         } else if is_alone {
-            walk.fault(
+            walk.value_fault(
                 Flaw::ExclusiveFields,
                 entry,
-                format!("is {}, which stands alone or not at all", shown(entry)),
+                "which stands alone or not at all",
             );
         }
     }

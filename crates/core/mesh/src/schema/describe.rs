@@ -69,7 +69,7 @@ pub(super) enum DurationRule {
     Free,
     /// "duration must be greater than 1ms", "only durations to ms precision are supported"
     Milliseconds,
-    /// The same, in whole seconds.
+    /// More than a millisecond, and in whole seconds.
     Seconds,
     /// As the Gateway API writes them: `10s`, `1h30m`, without fractions.
     Gateway,

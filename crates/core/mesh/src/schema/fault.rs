@@ -27,7 +27,7 @@ pub struct SchemaFault {
     pub patch: Option<Vec<Op>>,
 }
 
-/// A fault while its object is at hand.
+/// One thing that is wrong, while the object is at hand.
 #[derive(Debug)]
 pub(super) struct ObjectFault<'m> {
     pub(super) flaw: Flaw,
@@ -56,7 +56,7 @@ pub enum Flaw {
     InvalidHost,
     /// RE2 does not take it.
     InvalidRegex,
-    /// The same twice where each must be different.
+    /// A value that stands there twice, where each must be different.
     Duplicate,
     /// One field asks for another, or against it.
     Misfit,
@@ -83,18 +83,17 @@ impl ObjectFault<'_> {
     pub(super) fn told(self) -> SchemaFault {
         let path = self.object.path_of(self.node);
         // Two kinds are called Gateway, and patches are for Istio's.
-        let is_named = !self.object.is(Kind::K8sGateway);
+        let patch = match &self.repair {
+            Some(repair) if !self.object.is(Kind::K8sGateway) => patch(repair, &path, self.node),
+            _ => None,
+        };
         SchemaFault {
             flaw: self.flaw,
             object: self.object.id.clone(),
             doc: self.object.doc.clone(),
             pointer: self.object.pointer_of(self.node),
             place: dotted(&self.object.node, &path),
-            patch: self
-                .repair
-                .as_ref()
-                .filter(|_| is_named)
-                .and_then(|repair| patch(repair, &path, self.node)),
+            patch,
             what: self.what,
         }
     }

@@ -52,23 +52,27 @@ pub(super) fn first<'n>(
     node: &'n Node,
     names: &[&'static str],
 ) -> Option<(&'static str, &'n Node)> {
-    names
-        .iter()
-        .find_map(|name| Some((*name, set(node, name)?)))
+    for name in names {
+        if let Some(value) = set(node, name) {
+            return Some((name, value));
+        }
+    }
+    None
 }
 
 /// At most one of the fields may be set.
 pub(super) fn at_most_one<'n>(node: &'n Node, names: &[&'static str], walk: &mut SchemaWalk<'n>) {
-    let mut there = names
-        .iter()
-        .filter_map(|name| Some((name, set(node, name)?)));
-    let Some((one, _)) = there.next() else { return };
-    for (name, value) in there {
-        walk.fault(
-            Flaw::ExclusiveFields,
-            value,
-            format!("stands beside {one}, and only one of {one} and {name} counts"),
-        );
+    let Some((one, _)) = first(node, names) else {
+        return;
+    };
+    for &name in names {
+        if name == one {
+            continue;
+        }
+        if let Some(value) = set(node, name) {
+            let what = format!("stands beside {one}, and only one of {one} and {name} counts");
+            walk.fault(Flaw::ExclusiveFields, value, what);
+        }
     }
 }
 
@@ -83,28 +87,25 @@ pub(super) fn not_beside<'n>(
         return;
     }
     for other in others {
-        if let Some(value) = set(node, other)
-            .filter(|value| !matches!(&value.value, Value::Array(items) if items.is_empty()))
-        {
-            walk.fault(
-                Flaw::ExclusiveFields,
-                value,
-                format!("cannot stand beside {one}"),
-            );
+        let Some(value) = set(node, other) else {
+            continue;
+        };
+        let is_empty_list = matches!(&value.value, Value::Array(items) if items.is_empty());
+        if !is_empty_list {
+            let what = format!("cannot stand beside {one}");
+            walk.fault(Flaw::ExclusiveFields, value, what);
         }
     }
 }
 
 /// At least one of the fields must be set.
 pub(super) fn at_least_one<'n>(node: &'n Node, names: &[&'static str], walk: &mut SchemaWalk<'n>) {
-    if first(node, names).is_none() {
-        let (last, others) = names.split_last().expect("a choice has names");
-        walk.fault(
-            Flaw::MissingField,
-            node,
-            format!("lacks {} or {last}", others.join(", ")),
-        );
+    if first(node, names).is_some() {
+        return;
     }
+    let (last, others) = names.split_last().expect("a choice has names");
+    let what = format!("lacks {} or {last}", others.join(", "));
+    walk.fault(Flaw::MissingField, node, what);
 }
 
 /// Nothing may be said twice; `of` tells what an entry says.
@@ -117,13 +118,13 @@ pub(super) fn all_different<'n>(
         return;
     }
     let mut said: Vec<&'n Node> = nodes.iter().filter_map(of).collect();
-    said.sort_by(|a, b| (key(a), a.span.start()).cmp(&(key(b), b.span.start())));
-    for pair in said.windows(2).filter(|pair| key(pair[0]) == key(pair[1])) {
-        walk.fault(
-            Flaw::Duplicate,
-            pair[1],
-            format!("repeats {}", shown(pair[1])),
-        );
+    // Equal ones next to each other, the first in the text first.
+    said.sort_by_key(|node| (key(node), node.span.start()));
+    for pair in said.windows(2) {
+        if key(pair[0]) == key(pair[1]) {
+            let what = format!("repeats {}", shown(pair[1]));
+            walk.fault(Flaw::Duplicate, pair[1], what);
+        }
     }
 }
 

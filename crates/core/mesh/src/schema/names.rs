@@ -19,14 +19,18 @@ pub(super) fn host_problem(name: &str, wildcard: bool) -> Option<String> {
         Some((first, rest)) => (first, Some(rest)),
         None => (name, None),
     };
-    let behind = first
-        .strip_prefix("*-")
-        .or_else(|| first.strip_prefix('*'))
-        .filter(|_| wildcard);
-    match behind {
-        Some(behind) if first == "*" || is_label(behind) => rest.and_then(labels_problem),
-        _ => labels_problem(name),
+    if wildcard && is_wildcard_label(first) {
+        return rest.and_then(labels_problem);
     }
+    labels_problem(name)
+}
+
+/// `*`, `*-api` or `*api`.
+fn is_wildcard_label(label: &str) -> bool {
+    let Some(behind) = label.strip_prefix('*') else {
+        return false;
+    };
+    behind.is_empty() || is_label(behind.strip_prefix('-').unwrap_or(behind))
 }
 
 fn labels_problem(name: &str) -> Option<String> {
@@ -56,20 +60,29 @@ pub(super) fn hostname_problem(name: &str, wildcard: bool) -> Option<String> {
     if bare.is_empty() || name.len() > 253 {
         return Some("not a hostname: it has 1 to 253 bytes".to_owned());
     }
-    let is_good = |label: &str| is_label(label) && !label.bytes().any(|b| b.is_ascii_uppercase());
-    bare.split('.')
-        .find(|label| !is_good(label))
-        .map(|label| format!("not a hostname: the label `{label}`"))
+    for label in bare.split('.') {
+        if !is_label(label) || label.bytes().any(|b| b.is_ascii_uppercase()) {
+            return Some(format!("not a hostname: the label `{label}`"));
+        }
+    }
+    None
 }
 
 /// Letters, digits and inner hyphens, 1 to 63.
 pub(super) fn is_label(label: &str) -> bool {
-    let bytes = label.as_bytes();
-    matches!((bytes.first(), bytes.last()), (Some(first), Some(last)) if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric())
-        && bytes.len() <= 63
-        && bytes
-            .iter()
-            .all(|b| b.is_ascii_alphanumeric() || *b == b'-')
+    is_enclosed(label)
+        && label.len() <= 63
+        && label
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// Whether the first and the last are letters or digits.
+fn is_enclosed(name: &str) -> bool {
+    let (Some(first), Some(last)) = (name.as_bytes().first(), name.as_bytes().last()) else {
+        return false;
+    };
+    first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric()
 }
 
 /// "expected format 'serviceAccount' or 'namespace/serviceAccount'", "wildcard not allowed", at
@@ -117,12 +130,8 @@ pub(super) fn is_label_value(value: &str) -> bool {
 }
 
 fn is_qualified(name: &str) -> bool {
-    let bytes = name.as_bytes();
-    matches!((bytes.first(), bytes.last()), (Some(first), Some(last)) if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric())
-        && bytes.len() <= 63
-        && bytes
-            .iter()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    let is_of_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    is_enclosed(name) && name.len() <= 63 && name.bytes().all(is_of_name)
 }
 
 /// The protocol of a name, in any case; none for a name that is none. What ambient tunnels by is

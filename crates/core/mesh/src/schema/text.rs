@@ -26,7 +26,7 @@ pub(super) enum TextRule {
     Range,
     /// A DNS label: names of ports, subsets and namespaces.
     Label,
-    /// The same, or nothing.
+    /// A DNS label, or nothing.
     LabelOrNone,
     /// The name of a gateway, with or without its namespace.
     Gateway,
@@ -44,7 +44,7 @@ pub(super) enum TextRule {
     HeaderValue,
     /// The name of a protocol, or nothing.
     Protocol,
-    /// The same, but something.
+    /// The name of a protocol.
     NeededProtocol,
     /// An HTTP method, or `*`.
     CorsMethod,
@@ -59,7 +59,7 @@ pub(super) enum TextRule {
     GrpcStatus,
     /// A hostname of the Gateway API, which may start with `*.`.
     Hostname,
-    /// The same without a wildcard.
+    /// A hostname of the Gateway API without a wildcard.
     PreciseHostname,
 }
 

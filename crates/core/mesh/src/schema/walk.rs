@@ -30,6 +30,14 @@ pub(super) fn faults<'n>(object: &'n Object, schema: &'static KindSchema) -> Vec
     walk.faults
 }
 
+/// A field gets its right name, unless there is one of that name already.
+fn rename(parent: &Node, name: &'static str) -> Option<Repair> {
+    if parent.get(name).is_some() {
+        return None;
+    }
+    Some(Repair::Rename(name))
+}
+
 impl<'n> SchemaWalk<'n> {
     /// Something is wrong here.
     pub(super) fn fault(
@@ -49,72 +57,72 @@ impl<'n> SchemaWalk<'n> {
         &mut self.faults[at]
     }
 
+    /// The value here is wrong; `what` follows after it: `not a port`.
+    pub(super) fn value_fault(
+        &mut self,
+        flaw: Flaw,
+        node: &'n Node,
+        what: impl std::fmt::Display,
+    ) -> &mut ObjectFault<'n> {
+        self.fault(flaw, node, format!("is {}, {what}", shown(node)))
+    }
+
     /// Whether the object's version has this structure.
     fn is_of_version(&mut self) -> bool {
         let Some(node) = self.object.node.get("apiVersion") else {
             return true;
         };
-        let version = node
-            .str()
-            .and_then(|text| text.split_once('/'))
-            .map_or("", |(_, version)| version);
+        let text = node.str().unwrap_or_default();
+        let version = text.split_once('/').map_or("", |(_, version)| version);
         if self.schema.versions.contains(&version) {
             return true;
         }
-        if self.schema.only {
-            let known = self.schema.versions.join(", ");
-            let best = format!("{}/{}", self.schema.kind.group(), self.schema.versions[0]);
-            let what = format!(
-                "is {}, which there is not; {} is served as {known}",
-                shown(node),
-                self.schema.kind.singular()
-            );
-            self.fault(Flaw::InvalidValue, node, what).repair = Some(Repair::Replace(best.into()));
+        // Of a kind with other versions beside these nothing is known of the others.
+        if !self.schema.only {
+            return false;
         }
-        self.schema.only
+        let kind = self.schema.kind;
+        let known = self.schema.versions.join(", ");
+        let best = format!("{}/{}", kind.group(), self.schema.versions[0]);
+        let what = format!(
+            "which there is not; {} is served as {known}",
+            kind.singular()
+        );
+        self.value_fault(Flaw::InvalidValue, node, what).repair =
+            Some(Repair::Replace(best.into()));
+        true
     }
 
     fn object(&mut self) {
-        let object = self.object;
-        let spec = object
-            .node
-            .get("spec")
-            .filter(|spec| spec.value != Value::Null);
-        let is_known =
-            |key: &str| matches!(key, "apiVersion" | "kind" | "metadata" | "spec" | "status");
-        for member in object
-            .node
-            .members()
-            .iter()
-            .filter(|member| !is_known(&member.key))
-        {
-            let key = &*member.key;
-            let inside = self
-                .schema
-                .spec
-                .position(key)
-                .map(|_| format!("; it belongs under spec as spec.{key}"));
-            let what = format!(
-                "is not a field of {}{}",
-                self.schema.kind.singular(),
-                inside.unwrap_or_default()
-            );
-            self.fault(Flaw::UnknownField, &member.value, what);
+        let object = &self.object.node;
+        for member in object.members() {
+            self.top_level(member);
         }
+        let spec = object.get("spec");
         match spec.map(|spec| (spec, &spec.value)) {
             Some((spec, Value::Object(members))) => self.message(spec, members, self.schema.spec),
-            Some((spec, _)) => {
-                self.fault(
-                    Flaw::WrongType,
-                    spec,
-                    format!("is {}, not an object", shown(spec)),
-                );
+            // To the API server a null is a field that is not there.
+            None | Some((_, Value::Null)) => {
+                self.missing(object, self.schema.spec, 0);
+                (self.schema.spec.check)(object, self);
             }
-            None => {
-                self.missing(&object.node, self.schema.spec, 0);
-                (self.schema.spec.check)(&object.node, self);
+            Some((spec, _)) => {
+                self.value_fault(Flaw::WrongType, spec, "not an object");
             }
         }
+    }
+
+    /// A member beside `spec`: most often one that was indented too little.
+    fn top_level(&mut self, member: &'n Member) {
+        let key = &*member.key;
+        if matches!(key, "apiVersion" | "kind" | "metadata" | "spec" | "status") {
+            return;
+        }
+        let mut what = format!("is not a field of {}", self.schema.kind.singular());
+        if self.schema.spec.position(key).is_some() {
+            what.push_str(&format!("; it belongs under spec as spec.{key}"));
+        }
+        self.fault(Flaw::UnknownField, &member.value, what);
     }
 
     fn message(&mut self, node: &'n Node, members: &'n [Member], message: &'static MessageSchema) {
@@ -134,37 +142,30 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn missing(&mut self, node: &'n Node, message: &MessageSchema, there: u64) {
-        if message
-            .fields
-            .iter()
-            .enumerate()
-            .all(|(at, field)| !field.needed || there >> at & 1 == 1)
-        {
+        let mut names = Vec::new();
+        for (at, field) in message.fields.iter().enumerate() {
+            let is_there = there >> at & 1 == 1;
+            if field.needed && !is_there {
+                names.push(field.name);
+            }
+        }
+        if names.is_empty() {
             return;
         }
-        let fields = message
-            .fields
-            .iter()
-            .enumerate()
-            .filter(|(at, field)| field.needed && there >> at & 1 == 0);
-        let names: Vec<&str> = fields.map(|(_, field)| field.name).collect();
-        self.fault(
-            Flaw::MissingField,
-            node,
-            format!("lacks {}", names.join(" and ")),
-        );
+        let what = format!("lacks {}", names.join(" and "));
+        self.fault(Flaw::MissingField, node, what);
     }
 
     fn unknown(&mut self, parent: &'n Node, member: &'n Member, message: &'static MessageSchema) {
-        let is_free = |name: &str| parent.get(name).is_none();
-        let snake = guess::camel_case(&member.key).filter(|_| self.is_proto());
-        if let Some(field) = snake.and_then(|name| message.field(&name)) {
-            let what = format!(
-                "is read by istioctl, but the API server drops it; its name is {}",
-                field.name
-            );
-            self.fault(Flaw::LooselyWritten, &member.value, what).repair =
-                is_free(field.name).then_some(Repair::Rename(field.name));
+        // Protocol Buffers' JSON also takes a field's own name: `per_try_timeout`.
+        if self.is_proto()
+            && let Some(name) = guess::camel_case(&member.key)
+            && let Some(field) = message.field(&name)
+        {
+            let name = field.name;
+            let what =
+                format!("is read by istioctl, but the API server drops it; its name is {name}");
+            self.fault(Flaw::LooselyWritten, &member.value, what).repair = rename(parent, name);
             return self.value(&member.value, &field.of);
         }
         let near = guess::field(message, &member.key);
@@ -175,7 +176,7 @@ impl<'n> SchemaWalk<'n> {
         };
         let what = format!("is not a field of {}{hint}", message.name);
         self.fault(Flaw::UnknownField, &member.value, what).repair =
-            near.filter(|name| is_free(name)).map(Repair::Rename);
+            near.and_then(|name| rename(parent, name));
     }
 
     /// Istio's own kinds are messages of Protocol Buffers, which its tools read more freely than
@@ -219,9 +220,13 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn is_number(&self, of: &FieldType, value: &str) -> bool {
-        let is_whole = value.parse::<i64>().is_ok();
-        self.is_proto()
-            && (is_whole || matches!(of, FieldType::Number(..)) && value.parse::<f64>().is_ok())
+        if !self.is_proto() {
+            return false;
+        }
+        match of {
+            FieldType::Number(..) => value.parse::<f64>().is_ok(),
+            _ => value.parse::<i64>().is_ok(),
+        }
     }
 
     fn wrong_type(&mut self, node: &'n Node, of: &'static FieldType) {
@@ -232,46 +237,41 @@ impl<'n> SchemaWalk<'n> {
 
     fn text(&mut self, node: &'n Node, text: TextRule, value: &str) {
         // What was secret cannot be judged.
-        if let Some((flaw, what)) = text
-            .problem(value)
-            .filter(|_| !value.contains("[redacted]"))
-        {
+        if value.contains("[redacted]") {
+            return;
+        }
+        if let Some((flaw, what)) = text.problem(value) {
             self.fault(flaw, node, what);
         }
     }
 
     fn number(&mut self, node: &'n Node, of: &'static FieldType, value: &str) {
         let number: f64 = value.parse().unwrap_or(f64::NAN);
-        match *of {
-            FieldType::Int(..) if number.fract() != 0.0 => self.wrong_type(node, of),
+        let out_of_range = match *of {
+            FieldType::Int(..) if number.fract() != 0.0 => return self.wrong_type(node, of),
             FieldType::Int(least, most) => {
-                let whole = value.parse::<i64>().ok();
-                if !whole.map_or_else(|| number == 0.0, |whole| (least..=most).contains(&whole)) {
-                    self.fault(
-                        Flaw::InvalidValue,
-                        node,
-                        format!("is {value}, out of range: {least} to {most}"),
-                    );
-                }
+                let is_inside = match value.parse::<i64>() {
+                    Ok(whole) => (least..=most).contains(&whole),
+                    // `1e3` and what is too large for 64 bits; `0.0` is a zero.
+                    Err(_) => number == 0.0,
+                };
+                (!is_inside).then(|| format!("{least} to {most}"))
             }
-            FieldType::Number(least, most) if !(least..=most).contains(&number) => {
-                self.fault(
-                    Flaw::InvalidValue,
-                    node,
-                    format!("is {value}, out of range: {least} to {most}"),
-                );
+            FieldType::Number(least, most) => {
+                let is_inside = (least..=most).contains(&number);
+                (!is_inside).then(|| format!("{least} to {most}"))
             }
-            _ => {}
+            _ => None,
+        };
+        if let Some(range) = out_of_range {
+            let what = format!("is {value}, out of range: {range}");
+            self.fault(Flaw::InvalidValue, node, what);
         }
     }
 
     fn time(&mut self, node: &'n Node, span: DurationRule, value: &str) {
         if let Some(problem) = duration::problem(span, value) {
-            self.fault(
-                Flaw::InvalidValue,
-                node,
-                format!("is {}, {problem}", shown(node)),
-            );
+            self.value_fault(Flaw::InvalidValue, node, problem);
         }
     }
 

@@ -5,7 +5,7 @@ use super::describe::FieldType::{Any, Enum, List, Of, Text as TextOf};
 use super::describe::{
     FieldType, INT32, KindSchema, MessageSchema, PORT, STRING, checked, list, may, must, plain,
 };
-use super::fault::{Flaw, shown};
+use super::fault::Flaw;
 use super::fields::{all_different, filled, items, text};
 use super::text::TextRule;
 use super::walk::SchemaWalk;
@@ -101,11 +101,7 @@ pub(super) fn module<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
         .get("url")
         .filter(|_| !matches!(scheme, None | Some("" | "file" | "http" | "https" | "oci")))
     {
-        walk.fault(
-            Flaw::InvalidValue,
-            url,
-            format!("is {}, not of file, http, https or oci", shown(url)),
-        );
+        walk.value_fault(Flaw::InvalidValue, url, "not of file, http, https or oci");
     }
     let is_sum =
         |sum: &str| sum.len() == 64 && sum.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));

@@ -8,7 +8,7 @@ use super::describe::FieldType::{Map, Text as TextOf};
 use super::describe::{
     FieldSchema, KindSchema, MessageSchema, STRING, UINT32, checked, may, plain,
 };
-use super::fault::{Flaw, shown};
+use super::fault::Flaw;
 use super::fields::{filled, set, text};
 use super::gateway::is_socket;
 use super::names::host_problem;
@@ -64,10 +64,6 @@ fn endpoint<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
         None => host_problem(name, false),
     };
     if let Some(what) = what {
-        walk.fault(
-            Flaw::InvalidHost,
-            address,
-            format!("is {}, {what}", shown(address)),
-        );
+        walk.value_fault(Flaw::InvalidHost, address, format!("{what}"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::describe::FieldType::{Int, List, Map, Of, Text as TextOf};
 use super::describe::{COUNT, KindSchema, MessageSchema, STRING, checked, may, must, plain};
-use super::fault::{Flaw, shown};
+use super::fault::Flaw;
 use super::fields::{at_least_one, at_most_one, filled};
 use super::text::TextRule;
 use super::workload_entry::TEMPLATE;
@@ -81,11 +81,7 @@ static HTTP_GET: MessageSchema = checked(
         if let Some(scheme) =
             filled(node, "scheme").filter(|scheme| !matches!(scheme.str(), Some("HTTP" | "HTTPS")))
         {
-            walk.fault(
-                Flaw::InvalidValue,
-                scheme,
-                format!("is {}, not HTTP or HTTPS", shown(scheme)),
-            );
+            walk.value_fault(Flaw::InvalidValue, scheme, "not HTTP or HTTPS");
         }
     },
 );

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::aka;
-use crate::report::Paint;
+use crate::paint::{Ink, Paint};
 use meshladder_judge::finding::{Evidence, Finding, Fix, FixKind, Severity};
-use meshladder_judge::report::{Report, Shown, Told};
+use meshladder_judge::report::{Citation, Report, ReportEntry};
 
 /// How many lines of a place are shown.
 const MOST_LINES: usize = 4;
@@ -24,7 +24,7 @@ pub fn to_frames(report: &Report, paint: Paint) -> String {
     out
 }
 
-fn finding(out: &mut String, told: &Told, paint: Paint) -> std::fmt::Result {
+fn finding(out: &mut String, told: &ReportEntry, paint: Paint) -> std::fmt::Result {
     let Finding {
         code,
         name,
@@ -33,7 +33,7 @@ fn finding(out: &mut String, told: &Told, paint: Paint) -> std::fmt::Result {
         message,
         ..
     } = &told.finding;
-    let head = paint.set(colour(*severity), &format!("{}[{code}]", severity.word()));
+    let head = paint.set(ink(*severity), &format!("{}[{code}]", severity.word()));
     let aka = Some(aka(&told.finding))
         .filter(|aka| !aka.is_empty())
         .map(|aka| format!(" ({aka})"));
@@ -83,13 +83,13 @@ fn finding(out: &mut String, told: &Told, paint: Paint) -> std::fmt::Result {
 /// The places in one file, in the order of its lines.
 fn frame(
     out: &mut String,
-    told: &Told,
+    told: &ReportEntry,
     file: &str,
     first: bool,
     width: usize,
     paint: Paint,
 ) -> std::fmt::Result {
-    let mut lines: BTreeMap<usize, Line<'_>> = BTreeMap::new();
+    let mut lines: BTreeMap<usize, FrameLine<'_>> = BTreeMap::new();
     let pieces = told.finding.evidence.iter().zip(&told.shown).enumerate();
     let mut start = None;
     for (i, (evidence, shown)) in pieces.filter(|(_, (_, shown))| shown.origin == file) {
@@ -98,13 +98,13 @@ fn frame(
         };
         start = start.or(Some(from));
         for (k, text) in shown.source.iter().take(MOST_LINES).enumerate() {
-            lines.entry(from.line + k).or_insert_with(|| Line {
+            lines.entry(from.line + k).or_insert_with(|| FrameLine {
                 text,
                 marks: Vec::new(),
             });
         }
         if let Some(line) = lines.get_mut(&from.line) {
-            line.marks.push(Mark::new(evidence, shown, i == 0));
+            line.marks.push(FrameMark::new(evidence, shown, i == 0));
         }
     }
     let arrow = if first { "-->" } else { ":::" };
@@ -131,20 +131,20 @@ fn frame(
     Ok(())
 }
 
-struct Line<'t> {
+struct FrameLine<'t> {
     text: &'t str,
-    marks: Vec<Mark<'t>>,
+    marks: Vec<FrameMark<'t>>,
 }
 
-struct Mark<'t> {
+struct FrameMark<'t> {
     column: usize,
     length: usize,
     is_main: bool,
     shows: &'t str,
 }
 
-impl<'t> Mark<'t> {
-    fn new(evidence: &'t Evidence, shown: &Shown, is_main: bool) -> Self {
+impl<'t> FrameMark<'t> {
+    fn new(evidence: &'t Evidence, shown: &Citation, is_main: bool) -> Self {
         let (start, end) = shown.region.unwrap_or_default();
         let line = shown
             .source
@@ -166,8 +166,12 @@ impl<'t> Mark<'t> {
     fn draw(&self, severity: Severity, paint: Paint) -> String {
         let mark = if self.is_main { "^" } else { "-" };
         let text = format!("{} {}", mark.repeat(self.length), self.shows);
-        let colour = if self.is_main { colour(severity) } else { "36" };
-        format!("{:1$}{2}", "", self.column - 1, paint.set(colour, &text))
+        let ink = if self.is_main {
+            ink(severity)
+        } else {
+            Ink::Remark
+        };
+        format!("{:1$}{2}", "", self.column - 1, paint.set(ink, &text))
     }
 }
 
@@ -211,10 +215,10 @@ fn count(report: &Report) -> String {
     counts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn colour(severity: Severity) -> &'static str {
+fn ink(severity: Severity) -> Ink {
     match severity {
-        Severity::Error => "1;31",
-        Severity::Warning => "33",
-        Severity::Info => "36",
+        Severity::Error => Ink::Error,
+        Severity::Warning => Ink::Warning,
+        Severity::Info => Ink::Remark,
     }
 }

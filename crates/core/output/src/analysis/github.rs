@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::aka;
 use meshladder_judge::finding::Severity;
-use meshladder_judge::report::{Report, Told};
+use meshladder_judge::report::{Report, ReportEntry};
 
 /// One line a finding: `::warning file=db.yaml,line=7,col=10,title=ML2101 tls-without-ca::…`
 pub fn to_github(report: &Report) -> String {
@@ -16,7 +16,7 @@ pub fn to_github(report: &Report) -> String {
     out
 }
 
-fn annotation(told: &Told) -> String {
+fn annotation(told: &ReportEntry) -> String {
     let finding = &told.finding;
     let level = match finding.severity {
         Severity::Error => "error",

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{escape_xml, place};
 use meshladder_judge::finding::Severity;
-use meshladder_judge::report::{Report, Told};
+use meshladder_judge::report::{Report, ReportEntry};
 
 /// The report as JUnit XML. Remarks are cases that pass, with their text.
 pub fn to_junit(report: &Report) -> String {
@@ -15,7 +15,7 @@ pub fn to_junit(report: &Report) -> String {
 }
 
 fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
-    let mut by_rule: Vec<&Told> = report.findings.iter().collect();
+    let mut by_rule: Vec<&ReportEntry> = report.findings.iter().collect();
     by_rule.sort_by_key(|told| told.finding.code);
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(
@@ -49,7 +49,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "</testsuites>")
 }
 
-fn counts(told: &[&Told]) -> String {
+fn counts(told: &[&ReportEntry]) -> String {
     let failures = told.iter().filter(|told| told.finding.is_loud()).count();
     format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"0\"",
@@ -57,7 +57,7 @@ fn counts(told: &[&Told]) -> String {
     )
 }
 
-fn case(out: &mut String, told: &Told) -> std::fmt::Result {
+fn case(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
     let finding = &told.finding;
     let (subject, message) = (
         escape_xml(&finding.subject.to_string()),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::edit::FileEdit;
 use crate::json::to_pretty;
 use meshladder_judge::finding::{Evidence, Severity};
-use meshladder_judge::report::{Report, Shown, Told};
+use meshladder_judge::report::{Citation, Report, ReportEntry};
 use meshladder_judge::rules::{self, Rule};
 use meshladder_text::place::Place;
 use serde::Serialize;
@@ -159,7 +159,7 @@ struct Fingerprints {
 }
 
 impl<'a> SarifResult<'a> {
-    fn new(told: &'a Told, rule_index: Option<usize>, fix: Option<&'a FileEdit>) -> Self {
+    fn new(told: &'a ReportEntry, rule_index: Option<usize>, fix: Option<&'a FileEdit>) -> Self {
         let finding = &told.finding;
         let mut places = Vec::new();
         for (evidence, shown) in finding.evidence.iter().zip(&told.shown) {
@@ -225,7 +225,7 @@ struct PhysicalLocation {
 }
 
 impl PhysicalLocation {
-    fn of(shown: &Shown) -> Option<Self> {
+    fn of(shown: &Citation) -> Option<Self> {
         let (start, end) = shown.region?;
         Some(Self {
             artifact_location: Artifact::of(&shown.origin),

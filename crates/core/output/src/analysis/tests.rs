@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::report::Paint;
+use crate::paint::Paint;
 use meshladder_capture::snapshot::{Builder, DocId};
 use meshladder_judge::finding::{Confidence, Evidence, Fix, Rung, Severity, Spot};
 use meshladder_judge::report::{self, Report, Topic, Verdict};

@@ -3,12 +3,14 @@
 use super::{sentence, word};
 use crate::json::{API_VERSION, to_pretty};
 use crate::question::RequestJson;
-use meshladder_judge::authz::{Basis, Check, Decision, Frame, Rule, Seen};
+use meshladder_judge::authz::{
+    AuthzCheck, AuthzDecision, Basis, CallerAnswer, DecidingRule, PolicyExcerpt,
+};
 use meshladder_sim::walk::Call;
 use serde::Serialize;
 
 /// The answer for a call as pretty JSON.
-pub fn to_json(check: &Check, call: &Call) -> String {
+pub fn to_json(check: &AuthzCheck, call: &Call) -> String {
     let answer = AuthzJson {
         api_version: API_VERSION,
         kind: "AuthzCheck",
@@ -54,8 +56,8 @@ struct DecisionJson<'a> {
     dry_run: Vec<DryRunJson<'a>>,
 }
 
-impl<'a> From<&'a Decision> for DecisionJson<'a> {
-    fn from(decision: &'a Decision) -> Self {
+impl<'a> From<&'a AuthzDecision> for DecisionJson<'a> {
+    fn from(decision: &'a AuthzDecision) -> Self {
         let mut near_misses = Vec::new();
         for (rule, why) in &decision.near {
             near_misses.push(NearMissJson {
@@ -103,8 +105,8 @@ struct RuleJson<'a> {
     evidence: Option<FrameJson<'a>>,
 }
 
-impl<'a> From<&'a Rule> for RuleJson<'a> {
-    fn from(rule: &'a Rule) -> Self {
+impl<'a> From<&'a DecidingRule> for RuleJson<'a> {
+    fn from(rule: &'a DecidingRule) -> Self {
         Self {
             kind: rule.kind,
             namespace: &rule.namespace,
@@ -125,8 +127,8 @@ struct FrameJson<'a> {
     excerpt: String,
 }
 
-impl<'a> From<&'a Frame> for FrameJson<'a> {
-    fn from(frame: &'a Frame) -> Self {
+impl<'a> From<&'a PolicyExcerpt> for FrameJson<'a> {
+    fn from(frame: &'a PolicyExcerpt) -> Self {
         Self {
             doc: frame.doc.as_str(),
             file: &frame.origin,
@@ -146,10 +148,10 @@ struct AnswerJson<'a> {
     closed: bool,
 }
 
-impl<'a> From<&'a Seen> for AnswerJson<'a> {
-    fn from(seen: &'a Seen) -> Self {
+impl<'a> From<&'a CallerAnswer> for AnswerJson<'a> {
+    fn from(seen: &'a CallerAnswer) -> Self {
         match seen {
-            Seen::Answer {
+            CallerAnswer::Answer {
                 code,
                 body,
                 details,
@@ -159,7 +161,7 @@ impl<'a> From<&'a Seen> for AnswerJson<'a> {
                 details,
                 closed: false,
             },
-            Seen::Closed { details } => Self {
+            CallerAnswer::Closed { details } => Self {
                 code: 0,
                 body: None,
                 details,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::json::{API_VERSION, ObjectJson, to_pretty};
 use meshladder_capture::snapshot::DocId;
-use meshladder_judge::diff::{Change, Diff, Edit, Fate};
+use meshladder_judge::diff::{Diff, DiffChange, DiffEdit, Fate};
 use serde::Serialize;
 
 /// The difference as JSON; `show_noise` lists the expected differences, which are counted in any
@@ -75,8 +75,8 @@ struct Sides<T> {
     b: Option<T>,
 }
 
-impl<'a> From<&'a Change> for ChangeJson<'a> {
-    fn from(change: &'a Change) -> Self {
+impl<'a> From<&'a DiffChange> for ChangeJson<'a> {
+    fn from(change: &'a DiffChange) -> Self {
         let (a, b) = &change.docs;
         Self {
             change: change.what.word(),
@@ -103,8 +103,8 @@ struct EditJson<'a> {
     at: Sides<usize>,
 }
 
-impl<'a> From<&'a Edit> for EditJson<'a> {
-    fn from(edit: &'a Edit) -> Self {
+impl<'a> From<&'a DiffEdit> for EditJson<'a> {
+    fn from(edit: &'a DiffEdit) -> Self {
         let (a, b) = edit.at;
         Self {
             change: edit.what.word(),

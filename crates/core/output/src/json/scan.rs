@@ -4,7 +4,7 @@ use meshladder_text::json::skip_string;
 
 /// A part of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(super) enum JsonToken<'a> {
     /// `{` or `[`
     Open(u8),
     /// `}` or `]`
@@ -17,15 +17,15 @@ pub(super) enum Token<'a> {
 
 /// The tokens of a text; they end where a string does not.
 #[derive(Debug)]
-pub(super) struct Scan<'a> {
+pub(super) struct JsonScan<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Iterator for Scan<'a> {
-    type Item = Token<'a>;
+impl<'a> Iterator for JsonScan<'a> {
+    type Item = JsonToken<'a>;
 
-    fn next(&mut self) -> Option<Token<'a>> {
+    fn next(&mut self) -> Option<JsonToken<'a>> {
         let bytes = self.text.as_bytes();
         let between = bytes[self.at..]
             .iter()
@@ -46,15 +46,15 @@ impl<'a> Iterator for Scan<'a> {
         };
         let text = &self.text[start..self.at];
         Some(match first {
-            b'{' | b'[' => Token::Open(first),
-            b'}' | b']' => Token::Close(first),
-            b'"' => Token::String(text),
-            _ => Token::Scalar(text),
+            b'{' | b'[' => JsonToken::Open(first),
+            b'}' | b']' => JsonToken::Close(first),
+            b'"' => JsonToken::String(text),
+            _ => JsonToken::Scalar(text),
         })
     }
 }
 
-impl<'a> Scan<'a> {
+impl<'a> JsonScan<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
@@ -66,9 +66,9 @@ impl<'a> Scan<'a> {
         let mut depth = 1usize;
         while depth > 0 {
             match self.next()? {
-                Token::Open(_) => depth += 1,
-                Token::Close(_) => depth -= 1,
-                Token::String(_) | Token::Scalar(_) => {}
+                JsonToken::Open(_) => depth += 1,
+                JsonToken::Close(_) => depth -= 1,
+                JsonToken::String(_) | JsonToken::Scalar(_) => {}
             }
         }
         Some(&self.text[start..self.at])

@@ -1,14 +1,14 @@
 //! As JSON v1: an outward shape of its own, which may grow and keeps its names.
 
-use super::Told;
+use super::LogReport;
 use crate::json::{API_VERSION, Pairs, to_pretty};
 use crate::report::ReportJson;
-use meshladder_judge::logs::{Cause, Class, Example, Group, Histogram, Top};
+use meshladder_judge::logs::{AnswerClass, Histogram, LineExample, LineGroup, LogCause, Top};
 use meshladder_text::time::Time;
 use serde::Serialize;
 
 /// The summary as pretty JSON.
-pub fn to_json(told: &Told<'_>) -> String {
+pub fn to_json(told: &LogReport<'_>) -> String {
     to_pretty(&LogsJson::from(told), 2)
 }
 
@@ -34,12 +34,12 @@ struct LogsJson<'a> {
     malformed_lines: Vec<ExampleJson<'a>>,
 }
 
-impl<'a> From<&'a Told<'a>> for LogsJson<'a> {
-    fn from(told: &'a Told<'a>) -> Self {
+impl<'a> From<&'a LogReport<'a>> for LogsJson<'a> {
+    fn from(told: &'a LogReport<'a>) -> Self {
         let summary = told.summary;
         let stats = &summary.stats;
         let mut classes = Vec::new();
-        for class in Class::ALL {
+        for class in AnswerClass::ALL {
             classes.push((class.id(), stats.of(class)));
         }
         let mut groups = Vec::new();
@@ -103,7 +103,7 @@ struct DurationJson {
 }
 
 impl<'a> GroupJson<'a> {
-    fn new(group: &'a Group, told: &Told<'a>) -> Self {
+    fn new(group: &'a LineGroup, told: &LogReport<'a>) -> Self {
         let [first, last] = ends(group.between);
         Self {
             code: group.code,
@@ -154,7 +154,7 @@ struct LeadJson<'a> {
 }
 
 impl<'a> CauseJson<'a> {
-    fn new(number: usize, cause: &'a Cause, told: &Told<'a>) -> Self {
+    fn new(number: usize, cause: &'a LogCause, told: &LogReport<'a>) -> Self {
         let mut also = Vec::new();
         for (group, requests) in &cause.also {
             also.push(AlsoJson {
@@ -243,7 +243,7 @@ struct ExampleJson<'a> {
     text: &'a str,
 }
 
-fn examples<'a>(examples: &'a [Example], told: &Told<'a>) -> Vec<ExampleJson<'a>> {
+fn examples<'a>(examples: &'a [LineExample], told: &LogReport<'a>) -> Vec<ExampleJson<'a>> {
     let mut all = Vec::new();
     for example in examples {
         all.push(ExampleJson {

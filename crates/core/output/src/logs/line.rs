@@ -6,7 +6,7 @@ use super::shown;
 use crate::json::{Pairs, to_line};
 use meshladder_capture::access_log::{AccessRecord, LogField};
 use meshladder_capture::flags;
-use meshladder_judge::logs::{Class, Judgement};
+use meshladder_judge::logs::{AnswerClass, LineJudgement};
 use serde::Serialize;
 
 /// For people: when, where, what, how it ended, who ended it and why.
@@ -14,7 +14,7 @@ pub fn line_text(
     source: &str,
     number: u64,
     record: &AccessRecord<'_>,
-    judgement: Judgement,
+    judgement: LineJudgement,
 ) -> String {
     let get = |field| shown(record.get(field));
     let call = if record.is_connection() {
@@ -57,7 +57,7 @@ pub fn line_text(
     if !record.get(LogField::RequestId).is_empty() {
         let _ = write!(out, ", id {}", get(LogField::RequestId));
     }
-    if judgement.class != Class::Fine {
+    if judgement.class != AnswerClass::Fine {
         for text in means(record) {
             let _ = write!(out, "\n    {}", shown(&text));
         }
@@ -116,7 +116,7 @@ pub fn line_json(
     source: &str,
     number: u64,
     record: &AccessRecord<'_>,
-    judgement: Judgement,
+    judgement: LineJudgement,
 ) -> String {
     let mut fields = Vec::new();
     for (name, field) in NAMES {
@@ -125,7 +125,7 @@ pub fn line_json(
             fields.push((name, FieldJson::of(field, value, record.number(field))));
         }
     }
-    let means = if judgement.class == Class::Fine {
+    let means = if judgement.class == AnswerClass::Fine {
         Vec::new()
     } else {
         means(record)

@@ -3,18 +3,18 @@
 use std::fmt::Write;
 
 use super::text::headline;
-use super::{Told, clock, place, shown, thousands, title};
-use crate::report;
-use meshladder_judge::logs::{Cause, Class, Group};
+use super::{LogReport, clock, place, shown, thousands, title};
+use crate::{markdown, report};
+use meshladder_judge::logs::{AnswerClass, LineGroup, LogCause};
 
 /// The summary as Markdown.
-pub fn to_markdown(told: &Told<'_>) -> String {
+pub fn to_markdown(told: &LogReport<'_>) -> String {
     let mut out = String::new();
     draw(&mut out, told).unwrap_or_default();
     out
 }
 
-fn draw(out: &mut String, told: &Told<'_>) -> std::fmt::Result {
+fn draw(out: &mut String, told: &LogReport<'_>) -> std::fmt::Result {
     writeln!(
         out,
         "# Access logs\n\n{}.\n",
@@ -29,7 +29,7 @@ fn draw(out: &mut String, told: &Told<'_>) -> std::fmt::Result {
         .summary
         .groups
         .iter()
-        .filter(|group| group.judgement.class != Class::Fine);
+        .filter(|group| group.judgement.class != AnswerClass::Fine);
     groups
         .take(told.most)
         .try_for_each(|group| row(out, group))?;
@@ -39,7 +39,7 @@ fn draw(out: &mut String, told: &Told<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-fn row(out: &mut String, group: &Group) -> std::fmt::Result {
+fn row(out: &mut String, group: &LineGroup) -> std::fmt::Result {
     let (first, last) = group
         .between
         .map_or((String::new(), String::new()), |(a, b)| {
@@ -49,7 +49,7 @@ fn row(out: &mut String, group: &Group) -> std::fmt::Result {
         if text.is_empty() {
             String::new()
         } else {
-            format!("`{}`", shown(text).replace('|', "\\|").replace('`', "'"))
+            markdown::code(&shown(text))
         }
     };
     writeln!(
@@ -66,7 +66,7 @@ fn row(out: &mut String, group: &Group) -> std::fmt::Result {
     )
 }
 
-fn one(out: &mut String, i: usize, cause: &Cause, told: &Told<'_>) -> std::fmt::Result {
+fn one(out: &mut String, i: usize, cause: &LogCause, told: &LogReport<'_>) -> std::fmt::Result {
     let group = &told.summary.groups[cause.group];
     writeln!(
         out,

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{Told, place, plural, shown, thousands, title};
+use super::{LogReport, place, plural, shown, thousands, title};
 use crate::report;
-use meshladder_judge::logs::{Cause, Class, Group, Summary};
+use meshladder_judge::logs::{AnswerClass, LineGroup, LogCause, LogSummary};
 
 /// How many requests, how many failed, between which times, and what was not read.
-pub fn headline(summary: &Summary, sources: usize) -> String {
+pub fn headline(summary: &LogSummary, sources: usize) -> String {
     let stats = &summary.stats;
     let all = stats.requests + stats.connections;
     let mut parts = vec![plural(stats.requests, "request")];
@@ -22,7 +22,7 @@ pub fn headline(summary: &Summary, sources: usize) -> String {
     if let Some((first, last)) = stats.between {
         let _ = write!(out, ", {first} to {last}");
     }
-    let failed = stats.of(Class::Failed);
+    let failed = stats.of(AnswerClass::Failed);
     let tenths = (failed * 1000 + all / 2).checked_div(all).unwrap_or(0);
     let _ = write!(out, ": {} failed", thousands(failed));
     if failed > 0 && tenths == 0 {
@@ -32,11 +32,11 @@ pub fn headline(summary: &Summary, sources: usize) -> String {
     }
     for (count, what) in [
         (
-            stats.of(Class::Refused),
+            stats.of(AnswerClass::Refused),
             "refused with 4xx by what they called",
         ),
         (
-            stats.of(Class::Left),
+            stats.of(AnswerClass::Left),
             "ended by the client before an answer, which is no error of the mesh",
         ),
         (stats.left_out, "left out by filters"),
@@ -63,13 +63,13 @@ pub fn headline(summary: &Summary, sources: usize) -> String {
 }
 
 /// The causes, each with its meaning, leads and evidence.
-pub fn causes(told: &Told<'_>, verbose: bool) -> String {
+pub fn causes(told: &LogReport<'_>, verbose: bool) -> String {
     let mut out = String::new();
     draw(&mut out, told, verbose).unwrap_or_default();
     out
 }
 
-fn draw(out: &mut String, told: &Told<'_>, verbose: bool) -> std::fmt::Result {
+fn draw(out: &mut String, told: &LogReport<'_>, verbose: bool) -> std::fmt::Result {
     let causes = &told.summary.causes;
     for (i, cause) in causes.iter().take(told.most).enumerate() {
         one(out, i, cause, told, verbose)?;
@@ -94,8 +94,8 @@ fn draw(out: &mut String, told: &Told<'_>, verbose: bool) -> std::fmt::Result {
 fn one(
     out: &mut String,
     i: usize,
-    cause: &Cause,
-    told: &Told<'_>,
+    cause: &LogCause,
+    told: &LogReport<'_>,
     verbose: bool,
 ) -> std::fmt::Result {
     let group = &told.summary.groups[cause.group];
@@ -165,7 +165,7 @@ fn one(
     }
 }
 
-fn numbers(out: &mut String, group: &Group) -> std::fmt::Result {
+fn numbers(out: &mut String, group: &LineGroup) -> std::fmt::Result {
     let of = |top: &meshladder_judge::logs::Top| -> Vec<String> {
         let named = top
             .sorted()

@@ -51,7 +51,7 @@ pub enum When {
 
 /// A group of alerts.
 #[derive(Debug)]
-pub struct Group {
+pub struct AlertGroup {
     /// Its name.
     pub name: &'static str,
     /// Its alerts.
@@ -59,20 +59,20 @@ pub struct Group {
 }
 
 /// Every group.
-pub static GROUPS: &[Group] = &[
-    Group {
+pub static GROUPS: &[AlertGroup] = &[
+    AlertGroup {
         name: "meshladder-flags",
         alerts: flags::ALERTS,
     },
-    Group {
+    AlertGroup {
         name: "meshladder-objective",
         alerts: flags::OBJECTIVE,
     },
-    Group {
+    AlertGroup {
         name: "meshladder-state",
         alerts: state::ALERTS,
     },
-    Group {
+    AlertGroup {
         name: "meshladder-absence",
         alerts: absence::ALERTS,
     },

@@ -10,7 +10,7 @@ pub use panels::ROWS;
 
 /// A row of panels.
 #[derive(Debug)]
-pub struct Row {
+pub struct PanelRow {
     /// Its title.
     pub title: &'static str,
     /// Its panels, from left to right; they share the width.
@@ -25,7 +25,7 @@ pub struct Panel {
     /// What one reads from it.
     pub about: &'static str,
     /// How it is drawn.
-    pub kind: Kind,
+    pub kind: PanelKind,
     /// Grafana's unit.
     pub unit: &'static str,
     /// The queries, each with the legend of its series.
@@ -34,7 +34,7 @@ pub struct Panel {
 
 /// How a panel is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PanelKind {
     /// Lines over time.
     Lines,
     /// One number a series.
@@ -176,7 +176,7 @@ fn variables() -> Vec<Variable> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PanelJson {
-    Row(RowTitle),
+    PanelRow(RowTitle),
     Drawn(DrawnPanel),
 }
 
@@ -203,7 +203,7 @@ struct DrawnPanel {
     datasource: Datasource,
     grid_pos: GridPos,
     field_config: FieldConfig,
-    targets: Vec<Target>,
+    targets: Vec<PanelQuery>,
 }
 
 #[derive(Serialize)]
@@ -230,7 +230,7 @@ fn all_panels() -> Vec<PanelJson> {
     let (mut panels, mut y) = (Vec::new(), 0);
     for row in ROWS {
         let id = panels.len() + 1;
-        panels.push(PanelJson::Row(RowTitle {
+        panels.push(PanelJson::PanelRow(RowTitle {
             id,
             kind: "row",
             title: row.title,
@@ -266,9 +266,9 @@ fn drawn(panel: &Panel, id: usize, grid_pos: GridPos) -> DrawnPanel {
     DrawnPanel {
         id,
         kind: match panel.kind {
-            Kind::Lines => "timeseries",
-            Kind::Numbers => "stat",
-            Kind::Table => "table",
+            PanelKind::Lines => "timeseries",
+            PanelKind::Numbers => "stat",
+            PanelKind::Table => "table",
         },
         title: panel.title,
         description: panel.about,
@@ -287,7 +287,7 @@ fn drawn(panel: &Panel, id: usize, grid_pos: GridPos) -> DrawnPanel {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Target {
+struct PanelQuery {
     ref_id: String,
     expr: &'static str,
     legend_format: &'static str,
@@ -299,11 +299,11 @@ struct Target {
     format: Option<&'static str>,
 }
 
-fn target(kind: Kind, at: usize, expr: &'static str, legend: &'static str) -> Target {
+fn target(kind: PanelKind, at: usize, expr: &'static str, legend: &'static str) -> PanelQuery {
     // One query a letter, from A.
     let letter = u8::try_from(at).map_or('Z', |at| char::from(b'A' + at));
-    let is_table = kind == Kind::Table;
-    Target {
+    let is_table = kind == PanelKind::Table;
+    PanelQuery {
         ref_id: letter.to_string(),
         expr,
         legend_format: legend,

@@ -17,7 +17,7 @@ pub use family::Family;
 
 /// When the mesh was last read, by the clock of who read it.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading {
+pub struct MeshReading {
     /// Whether the last try went well.
     pub is_up: bool,
     /// When one last did.
@@ -42,7 +42,7 @@ pub fn families(snapshot: &Snapshot, mesh: &Mesh, report: &Report) -> Vec<Family
 }
 
 /// Everything as Prometheus' text format, version 0.0.4.
-pub fn text(reading: Reading, version: &str, families: &[Family], most: usize) -> String {
+pub fn text(reading: MeshReading, version: &str, families: &[Family], most: usize) -> String {
     let mut out = String::new();
     for family in about(reading, version).iter().chain(families) {
         family.write(&mut out, most);
@@ -62,7 +62,7 @@ pub fn text(reading: Reading, version: &str, families: &[Family], most: usize) -
     out
 }
 
-fn about(reading: Reading, version: &str) -> Vec<Family> {
+fn about(reading: MeshReading, version: &str) -> Vec<Family> {
     let mut up = Family::new(
         "meshladder_up",
         "Whether the mesh could be read the last time",

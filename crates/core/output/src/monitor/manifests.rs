@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// What differs from one installation to the next.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct InstallOptions {
     /// The namespace of everything that has one.
     pub namespace: String,
     /// The image that holds meshladder.
@@ -17,14 +17,14 @@ pub struct Options {
     /// Istio's own namespace.
     pub istio_namespace: String,
     /// The rights that the exporter needs.
-    pub rights: Vec<Right>,
+    pub rights: Vec<InstallRight>,
     /// For the rules.
-    pub rules: prometheus_rules::Options,
+    pub rules: prometheus_rules::RuleOptions,
 }
 
 /// A right: these verbs on this resource.
 #[derive(Clone, Debug)]
-pub struct Right {
+pub struct InstallRight {
     /// Empty for the core group.
     pub group: String,
     /// Such as `pods/portforward`.
@@ -39,7 +39,7 @@ pub(super) const NAME: &str = "meshladder";
 const PORT: u16 = 15099;
 
 /// All objects, one document each.
-pub fn to_yaml(options: &Options) -> String {
+pub fn to_yaml(options: &InstallOptions) -> String {
     let namespace = options.namespace.as_str();
     let istio = options.istio_namespace.as_str();
     let documents = [
@@ -67,23 +67,23 @@ const NOTHING: [(&str, Value); 0] = [];
 /// An object of Kubernetes; `rest` is all that stands beside its metadata.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Manifest<'a, T> {
+pub(super) struct KubernetesObject<'a, T> {
     pub(super) api_version: &'static str,
     pub(super) kind: &'static str,
-    pub(super) metadata: Metadata<'a>,
+    pub(super) metadata: ObjectMetadata<'a>,
     #[serde(flatten)]
     pub(super) rest: T,
 }
 
 #[derive(Serialize)]
-pub(super) struct Metadata<'a> {
+pub(super) struct ObjectMetadata<'a> {
     name: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<&'a str>,
     labels: BTreeMap<&'static str, &'static str>,
 }
 
-impl<'a> Metadata<'a> {
+impl<'a> ObjectMetadata<'a> {
     /// Name, namespace and the labels that Kubernetes recommends.
     pub(super) fn new(namespace: Option<&'a str>) -> Self {
         Self {
@@ -100,10 +100,10 @@ fn manifest(
     namespace: Option<&str>,
     rest: Value,
 ) -> String {
-    yaml::of(&Manifest {
+    yaml::of(&KubernetesObject {
         api_version,
         kind,
-        metadata: Metadata::new(namespace),
+        metadata: ObjectMetadata::new(namespace),
         rest,
     })
 }
@@ -112,7 +112,7 @@ fn manifest(
 const NAME_LABEL: &str = "app.kubernetes.io/name";
 
 /// The rights in the whole cluster, or those in Istio's namespace.
-fn role(options: &Options, istio: Option<&str>) -> String {
+fn role(options: &InstallOptions, istio: Option<&str>) -> String {
     let mut grouped: BTreeMap<(&str, &[String]), Vec<&str>> = BTreeMap::new();
     for right in options
         .rights
@@ -165,7 +165,7 @@ fn binding(namespace: &str, istio: Option<&str>) -> String {
     manifest("rbac.authorization.k8s.io/v1", kind, istio, spec)
 }
 
-fn deployment(options: &Options) -> String {
+fn deployment(options: &InstallOptions) -> String {
     let pod = Value::object([
         ("serviceAccountName", Value::from(NAME)),
         ("securityContext", pod_security()),
@@ -217,7 +217,7 @@ fn pod_security() -> Value {
     ])
 }
 
-fn container(options: &Options) -> Value {
+fn container(options: &InstallOptions) -> Value {
     let (listen, istio) = (format!("0.0.0.0:{PORT}"), options.istio_namespace.as_str());
     let args = [
         "monitor",
@@ -322,10 +322,10 @@ fn service_monitor(namespace: &str) -> String {
 
 /// Grafana's sidecar takes dashboards from ConfigMaps with this label.
 fn dashboard_map(namespace: &str) -> String {
-    let mut metadata = Metadata::new(Some(namespace));
+    let mut metadata = ObjectMetadata::new(Some(namespace));
     metadata.name = "meshladder-dashboard";
     metadata.labels.insert("grafana_dashboard", "1");
-    yaml::of(&Manifest {
+    yaml::of(&KubernetesObject {
         api_version: "v1",
         kind: "ConfigMap",
         metadata,

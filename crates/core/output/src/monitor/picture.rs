@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::dashboard::{Kind, Panel, ROWS};
+use super::dashboard::{Panel, PanelKind, ROWS};
 
 const WIDTH: usize = 1200;
 const ROW: usize = 24;
@@ -13,7 +13,7 @@ const GAP: usize = 8;
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
 /// What a panel's series are called and how they go, from 0 to 1; tables show the name alone.
-struct Example {
+struct PanelExample {
     title: &'static str,
     series: &'static [(&'static str, &'static [f64])],
 }
@@ -27,8 +27,8 @@ const LOW: &[f64] = &[0.1, 0.09, 0.11, 0.1, 0.0, 0.0, 0.0, 0.0, 0.07, 0.1];
 const NINE: &[f64] = &[0.9; 10];
 const ONE: &[f64] = &[0.1; 10];
 
-static EXAMPLES: &[Example] = &[
-    Example {
+static EXAMPLES: &[PanelExample] = &[
+    PanelExample {
         title: "Requests with a flag, by class",
         series: &[
             ("no_healthy_upstream", BURST),
@@ -36,27 +36,27 @@ static EXAMPLES: &[Example] = &[
             ("client_gone", CALM),
         ],
     },
-    Example {
+    PanelExample {
         title: "Requests with a flag, by hop",
         series: &[("source UH", BURST), ("destination DC", CALM)],
     },
-    Example {
+    PanelExample {
         title: "Flags by service",
         series: &[("catalog.shop UH", BURST), ("cart.shop UC", CALM)],
     },
-    Example {
+    PanelExample {
         title: "Flags by version",
         series: &[("catalog v2 UF", BURST), ("cart v1 UC", CALM)],
     },
-    Example {
+    PanelExample {
         title: "TCP connections with a flag",
         series: &[("db UF,URX", AFTER)],
     },
-    Example {
+    PanelExample {
         title: "Share of requests that failed",
         series: &[("catalog 5m", BURST), ("catalog 1h", AFTER)],
     },
-    Example {
+    PanelExample {
         title: "Versions: share seen and weight",
         series: &[
             ("v1 seen", HIGH),
@@ -65,19 +65,19 @@ static EXAMPLES: &[Example] = &[
             ("v2 weight", ONE),
         ],
     },
-    Example {
+    PanelExample {
         title: "Proxies by state",
         series: &[("SYNCED", REST), ("STALE", AFTER)],
     },
-    Example {
+    PanelExample {
         title: "Refused, disconnected",
         series: &[("refused cds", AFTER), ("disconnected", CALM)],
     },
-    Example {
+    PanelExample {
         title: "From a change to the proxies",
         series: &[("99 %", CALM)],
     },
-    Example {
+    PanelExample {
         title: "Certificates that expire first",
         series: &[
             ("4.1 h  catalog-v2 default", &[]),
@@ -85,14 +85,14 @@ static EXAMPLES: &[Example] = &[
             ("11.9 h  payments default", &[]),
         ],
     },
-    Example {
+    PanelExample {
         title: "Findings",
         series: &[
             ("1  ML0401 network-policy-blocks-istiod", &[]),
             ("1  ML1101 debug-log-left-on", &[]),
         ],
     },
-    Example {
+    PanelExample {
         title: "Proxies to look at",
         series: &[
             ("2 ejected endpoints", &[]),
@@ -149,7 +149,7 @@ fn draw(out: &mut String, panel: &Panel, x: usize, y: usize, width: usize) {
         .enumerate()
     {
         let colour = COLOURS[at % COLOURS.len()];
-        if panel.kind == Kind::Lines {
+        if panel.kind == PanelKind::Lines {
             let _ = writeln!(
                 out,
                 "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" points=\"{}\"/>",
@@ -162,7 +162,11 @@ fn draw(out: &mut String, panel: &Panel, x: usize, y: usize, width: usize) {
             );
             legend += name.len() * 7 + 14;
         } else {
-            let size = if panel.kind == Kind::Numbers { 18 } else { 12 };
+            let size = if panel.kind == PanelKind::Numbers {
+                18
+            } else {
+                12
+            };
             let _ = writeln!(
                 out,
                 "<text x=\"10\" y=\"{}\" font-size=\"{size}\">{name}</text>",

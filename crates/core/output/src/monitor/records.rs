@@ -162,6 +162,6 @@ fn unrouted() -> String {
 fn failed_connections() -> String {
     format!(
         "response_flags=~\"{}\"",
-        class::any_of(&class::flags_that(class::Counts::Failed))
+        class::any_of(&class::flags_that(class::ObjectiveCount::Failed))
     )
 }

@@ -1,21 +1,21 @@
 //! Recording and alerting rules as Prometheus and its operator read them.
 
 use super::alerts::{self, Alert};
-use super::manifests::{Manifest, Metadata};
+use super::manifests::{KubernetesObject, ObjectMetadata};
 use super::records::{self, Record};
 use crate::yaml;
 use serde::Serialize;
 
 /// What differs from one installation to the next.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RuleOptions {
     /// The share of requests that should go well, in percent.
     pub objective: f64,
     /// Where the runbook is; an alert's anchor is appended.
     pub runbook: String,
 }
 
-impl Default for Options {
+impl Default for RuleOptions {
     fn default() -> Self {
         Self {
             objective: 99.9,
@@ -25,16 +25,16 @@ impl Default for Options {
 }
 
 /// A rule file, for `rule_files:`.
-pub fn to_prometheus(options: &Options) -> String {
+pub fn to_prometheus(options: &RuleOptions) -> String {
     yaml::of(&RuleFile::new(options))
 }
 
 /// A PrometheusRule, for the Prometheus operator.
-pub fn to_operator(options: &Options, namespace: &str) -> String {
-    yaml::of(&Manifest {
+pub fn to_operator(options: &RuleOptions, namespace: &str) -> String {
+    yaml::of(&KubernetesObject {
         api_version: "monitoring.coreos.com/v1",
         kind: "PrometheusRule",
-        metadata: Metadata::new(Some(namespace)),
+        metadata: ObjectMetadata::new(Some(namespace)),
         rest: PrometheusRule {
             spec: RuleFile::new(options),
         },
@@ -94,7 +94,7 @@ struct Annotations {
 }
 
 impl RuleFile {
-    fn new(options: &Options) -> Self {
+    fn new(options: &RuleOptions) -> Self {
         let mut groups = vec![RuleGroup {
             name: "meshladder-records",
             rules: records::all().into_iter().map(RuleYaml::record).collect(),
@@ -122,7 +122,7 @@ impl RuleYaml {
         }
     }
 
-    fn alert(alert: &Alert, options: &Options) -> Self {
+    fn alert(alert: &Alert, options: &RuleOptions) -> Self {
         Self::Alert {
             alert: alert.name,
             expr: alert.expr(options.objective),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::alerts::{self, Alert};
-use super::rules::Options;
+use super::rules::RuleOptions;
 
 /// The page, as Markdown.
 pub fn page() -> String {
@@ -20,7 +20,7 @@ pub fn page() -> String {
 
 /// A String takes everything.
 fn section(out: &mut String, alert: &Alert) {
-    let objective = Options::default().objective;
+    let objective = RuleOptions::default().objective;
     let _ = write!(
         out,
         "\n## {}\n\n{}: {}. {}.\n",

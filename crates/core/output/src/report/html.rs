@@ -3,30 +3,15 @@
 use std::fmt::Write;
 
 use super::{headline, hit_count};
-use crate::escape_html as escape;
+use crate::html::{self, escape};
 use meshladder_judge::finding::Finding;
-use meshladder_judge::report::{Outcome, Report, Told};
-
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff;overflow-wrap:anywhere}\
-h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;width:100%}th{text-align:left}\
-td,th{padding:.2rem .6rem .2rem 0;border-bottom:1px solid #ddd;vertical-align:top}a{color:#0550ae}\
-pre{background:#f4f5f7;padding:.6rem;white-space:pre-wrap}.place{color:#59636e;font-family:monospace;font-size:.85rem}.failed td{font-weight:600}\
-@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#16191d}a{color:#79b8ff}pre{background:#22262c}td,th{border-color:#3a4049}.place{color:#a0a8b2}}";
+use meshladder_judge::report::{Outcome, Report, ReportEntry};
 
 /// The report as HTML.
 pub fn to_html(report: &Report) -> String {
     let mut body = String::new();
     draw(&mut body, report).unwrap_or_default();
-    html_page(&headline(report), &body)
-}
-
-/// One file without anything from elsewhere; the title is text, the body HTML.
-pub(crate) fn html_page(title: &str, body: &str) -> String {
-    let title = escape(title);
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
-    )
+    html::page(&headline(report), &body)
 }
 
 fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
@@ -79,7 +64,7 @@ fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) -> s
     }
 }
 
-fn finding(out: &mut String, told: &Told) -> std::fmt::Result {
+fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
     let Finding {
         code,
         name,

@@ -3,7 +3,7 @@
 use crate::json::{API_VERSION, SubjectJson, to_pretty};
 use crate::question::QuestionJson;
 use meshladder_judge::finding::{Evidence, Fix, Rung};
-use meshladder_judge::report::{Outcome, Report, RungOutcome, Shown, Told};
+use meshladder_judge::report::{Citation, Outcome, Report, ReportEntry, RungOutcome};
 use meshladder_judge::rules;
 use serde::Serialize;
 
@@ -70,8 +70,8 @@ struct FindingJson<'a> {
     caused_by: &'a [String],
 }
 
-impl<'a> From<&'a Told> for FindingJson<'a> {
-    fn from(told: &'a Told) -> Self {
+impl<'a> From<&'a ReportEntry> for FindingJson<'a> {
+    fn from(told: &'a ReportEntry) -> Self {
         let finding = &told.finding;
         let mut evidence = Vec::new();
         for (proof, shown) in finding.evidence.iter().zip(&told.shown) {
@@ -105,7 +105,7 @@ struct EvidenceJson<'a> {
 }
 
 impl<'a> EvidenceJson<'a> {
-    fn new(evidence: &'a Evidence, shown: &'a Shown) -> Self {
+    fn new(evidence: &'a Evidence, shown: &'a Citation) -> Self {
         Self {
             doc: evidence.doc.as_str(),
             pointer: shown.pointer.as_deref(),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{headline, hit_count};
 use meshladder_judge::finding::{Finding, FixKind};
-use meshladder_judge::report::{Outcome, Report, Told};
+use meshladder_judge::report::{Outcome, Report, ReportEntry};
 
 /// The report as Markdown.
 pub fn to_markdown(report: &Report) -> String {
@@ -59,7 +59,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
     Ok(())
 }
 
-fn finding(out: &mut String, told: &Told) -> std::fmt::Result {
+fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
     let Finding {
         code,
         name,

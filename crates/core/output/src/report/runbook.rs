@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::headline;
 use meshladder_judge::finding::{Finding, FixKind, Risk};
-use meshladder_judge::report::{Report, Told, Verdict};
+use meshladder_judge::report::{Report, ReportEntry, Verdict};
 use meshladder_mesh::ObjectRef;
 
 /// The page for this incident. `again` is the command that made the report: it confirms and
@@ -56,7 +56,7 @@ fn draw(out: &mut String, report: &Report, again: &str) -> std::fmt::Result {
 
 fn page(
     out: &mut String,
-    told: &Told,
+    told: &ReportEntry,
     report: &Report,
     at: usize,
     again: &str,
@@ -86,7 +86,7 @@ fn page(
         writeln!(out, "\nHits {}{more}.", few.join(", "))?;
     }
     let id = told.finding.id();
-    let follows: Vec<&Told> = report
+    let follows: Vec<&ReportEntry> = report
         .findings
         .iter()
         .filter(|other| other.finding.caused_by.contains(&id))

@@ -4,35 +4,9 @@
 use std::fmt::Write;
 
 use super::{headline, hit_count};
+use crate::paint::{Ink, Paint};
 use meshladder_judge::finding::{Evidence, Finding, Fix, FixKind, Rung};
-use meshladder_judge::report::{Outcome, Report, RungOutcome, Shown, Told};
-
-/// How text is set off; nothing carries its meaning by colour alone.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Paint {
-    /// Whether to use colour and bold.
-    pub colour: bool,
-    /// Whether to show everything.
-    pub verbose: bool,
-}
-
-impl Paint {
-    pub(crate) fn set(self, code: &str, text: &str) -> String {
-        if self.colour {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.set("1", text)
-    }
-
-    pub(crate) fn dim(self, text: &str) -> String {
-        self.set("2", text)
-    }
-}
+use meshladder_judge::report::{Citation, Outcome, Report, ReportEntry, RungOutcome};
 
 /// How many root causes are told in full without `-v`, and how much of each.
 const CAUSES: usize = 3;
@@ -52,12 +26,12 @@ fn draw(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result {
     for rung in &report.rungs {
         ladder_line(out, rung, report, paint)?;
     }
-    let loud: Vec<&Told> = report
+    let loud: Vec<&ReportEntry> = report
         .findings
         .iter()
         .filter(|told| told.finding.is_loud())
         .collect();
-    let roots: Vec<&&Told> = loud
+    let roots: Vec<&&ReportEntry> = loud
         .iter()
         .filter(|told| told.finding.caused_by.is_empty())
         .collect();
@@ -87,10 +61,10 @@ fn ladder_line(
     paint: Paint,
 ) -> std::fmt::Result {
     let broken = report.broken_rung() == Some(rung.rung);
-    let (mark, colour) = match rung.outcome {
-        Outcome::Passed => ("✓", "32"),
-        Outcome::Failed => ("✗", "31"),
-        Outcome::Skipped(_) | Outcome::Nothing => ("–", "2"),
+    let (mark, ink) = match rung.outcome {
+        Outcome::Passed => ("✓", Ink::Good),
+        Outcome::Failed => ("✗", Ink::Bad),
+        Outcome::Skipped(_) | Outcome::Nothing => ("–", Ink::Dim),
     };
     let note = match &rung.outcome {
         Outcome::Passed => format!("{} looked at", rung.examined),
@@ -103,7 +77,7 @@ fn ladder_line(
     writeln!(
         out,
         "  {} {id} {:<58} {}",
-        paint.set(colour, mark),
+        paint.set(ink, mark),
         rung.rung.question(),
         paint.dim(&note)
     )
@@ -119,7 +93,7 @@ fn here(rung: Rung, report: &Report) -> String {
     codes.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-fn cause(out: &mut String, told: &Told, first: bool, paint: Paint) -> std::fmt::Result {
+fn cause(out: &mut String, told: &ReportEntry, first: bool, paint: Paint) -> std::fmt::Result {
     let Finding {
         code,
         name,
@@ -176,7 +150,12 @@ fn repair(out: &mut String, fix: &Fix, paint: Paint) -> std::fmt::Result {
 }
 
 /// Where it stands, and the lines that stand there.
-fn frame(out: &mut String, evidence: &Evidence, there: &Shown, paint: Paint) -> std::fmt::Result {
+fn frame(
+    out: &mut String,
+    evidence: &Evidence,
+    there: &Citation,
+    paint: Paint,
+) -> std::fmt::Result {
     let pointer = there.pointer.as_deref().unwrap_or_default();
     let line = there
         .line

@@ -12,7 +12,7 @@ const NOTHING: &str = "_anonymous_match_nothing_";
 
 /// One policy under one action.
 #[derive(Clone, Debug, Default)]
-struct Row {
+struct PolicyRow {
     /// Indexes of its rules.
     rules: BTreeSet<usize>,
     /// Filter chains that have it.
@@ -20,18 +20,18 @@ struct Row {
 }
 
 /// Rank of the action, whether it is only a dry run, the policy's name.
-type Key = (Action, bool, String);
+type Key = (PolicyAction, bool, String);
 
 /// In istioctl's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Action {
+enum PolicyAction {
     Deny,
     Allow,
     Log,
     Custom,
 }
 
-impl Action {
+impl PolicyAction {
     fn word(self) -> &'static str {
         match self {
             Self::Deny => "DENY",
@@ -80,7 +80,7 @@ pub fn table<'a>(dump: &Dump<'a>, all: bool) -> Table<'a> {
     table
 }
 
-fn rows(dump: &Dump<'_>, all: bool) -> BTreeMap<Key, Row> {
+fn rows(dump: &Dump<'_>, all: bool) -> BTreeMap<Key, PolicyRow> {
     let mut rows = BTreeMap::new();
     let in_use = |state| all && state == ResourceState::Static || state == ResourceState::Active;
     for listener in dump
@@ -118,7 +118,7 @@ fn filters(chain: Raw<'_>) -> impl Iterator<Item = Raw<'_>> {
     })
 }
 
-fn add(rows: &mut BTreeMap<Key, Row>, filter: Raw<'_>, chain: &str, all: bool) {
+fn add(rows: &mut BTreeMap<Key, PolicyRow>, filter: Raw<'_>, chain: &str, all: bool) {
     let mut put = |action, dry_run, name: String, rule| {
         let row = rows.entry((action, dry_run, name)).or_default();
         row.rules.insert(rule);
@@ -147,18 +147,18 @@ fn add(rows: &mut BTreeMap<Key, Row>, filter: Raw<'_>, chain: &str, all: bool) {
     {
         let (name, rule) = policy(&key);
         if key.starts_with("istio-ext-authz-") {
-            put(Action::Custom, false, name, rule);
+            put(PolicyAction::Custom, false, name, rule);
         } else if all {
             put(action(shadow), true, name, rule);
         }
     }
 }
 
-fn action(rules: Option<Raw<'_>>) -> Action {
+fn action(rules: Option<Raw<'_>>) -> PolicyAction {
     match rules.and_then(|rules| rules.string_at("action")).as_deref() {
-        Some("DENY") => Action::Deny,
-        Some("LOG") => Action::Log,
-        _ => Action::Allow,
+        Some("DENY") => PolicyAction::Deny,
+        Some("LOG") => PolicyAction::Log,
+        _ => PolicyAction::Allow,
     }
 }
 

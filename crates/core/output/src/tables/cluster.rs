@@ -9,7 +9,7 @@ use meshladder_text::json::Raw;
 
 /// istioctl's filters: each is a substring of the whole cluster name.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct ClusterFilter {
     /// `--fqdn`
     pub fqdn: Option<String>,
     /// `--direction`
@@ -20,7 +20,7 @@ pub struct Filter {
     pub port: Option<u64>,
 }
 
-impl Filter {
+impl ClusterFilter {
     fn accepts(&self, name: &str) -> bool {
         let contains = |part: &Option<String>| {
             part.as_ref()
@@ -35,7 +35,11 @@ impl Filter {
 
 /// The clusters a listing shows, sorted by host, subset, port and direction. Envoy does not use
 /// clusters that are warming or were refused: only `wide` asks for them.
-pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter, wide: bool) -> Vec<&'d Resource<'a>> {
+pub fn select<'d, 'a>(
+    dump: &'d Dump<'a>,
+    filter: &ClusterFilter,
+    wide: bool,
+) -> Vec<&'d Resource<'a>> {
     let shown = |r: &&Resource<'_>| {
         (wide || matches!(r.state, ResourceState::Active | ResourceState::Static))
             && filter.accepts(&r.name)
@@ -101,7 +105,7 @@ fn row<'a>(cluster: &Resource<'a>, named: bool) -> [Cow<'a, str>; 9] {
         ],
         None => [prefixed.clone(), "-".into(), "-".into(), "-".into()],
     };
-    let Facts { discovery, rule } = facts(cluster.raw);
+    let ClusterOrigin { discovery, rule } = facts(cluster.raw);
     let rejected = cluster
         .error
         .as_ref()
@@ -129,18 +133,18 @@ fn or_dash<'a>(subset: &str) -> Cow<'a, str> {
 }
 
 #[derive(Default)]
-struct Facts<'a> {
+struct ClusterOrigin<'a> {
     discovery: Cow<'a, str>,
     rule: Cow<'a, str>,
 }
 
-fn facts(raw: Option<Raw<'_>>) -> Facts<'_> {
-    let mut facts = Facts {
+fn facts(raw: Option<Raw<'_>>) -> ClusterOrigin<'_> {
+    let mut facts = ClusterOrigin {
         discovery: "STATIC".into(),
-        ..Facts::default()
+        ..ClusterOrigin::default()
     };
     let Some(raw) = raw else {
-        return Facts::default();
+        return ClusterOrigin::default();
     };
     raw.cursor().members(|key, value| match key {
         "type" => facts.discovery = value.string().unwrap_or_default(),

@@ -10,7 +10,7 @@ use meshladder_text::json::{Cursor, Raw};
 /// istioctl's filters. Address and port are compared with the text of the whole address, as
 /// `ip:port`.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct EndpointFilter {
     /// `--address`
     pub address: Option<String>,
     /// `--port`
@@ -21,7 +21,7 @@ pub struct Filter {
     pub status: Option<String>,
 }
 
-impl Filter {
+impl EndpointFilter {
     /// Whether everything is wanted.
     pub fn is_empty(&self) -> bool {
         self.address.is_none()
@@ -44,7 +44,7 @@ impl Filter {
 
 /// One endpoint of an assignment.
 #[derive(Clone, Debug)]
-struct Endpoint<'a> {
+struct AssignedEndpoint<'a> {
     addresses: String,
     port: u64,
     status: Cow<'a, str>,
@@ -52,7 +52,7 @@ struct Endpoint<'a> {
 }
 
 /// The assignments that have an endpoint the filter accepts, sorted as clusters are.
-pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter) -> Vec<&'d Resource<'a>> {
+pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &EndpointFilter) -> Vec<&'d Resource<'a>> {
     cluster::sorted(
         dump.of(Section::Endpoints)
             .filter(|r| has_endpoint(r, filter)),
@@ -62,7 +62,7 @@ pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter) -> Vec<&'d Resource<'
 /// The short table; `named` prefixes each name as `proxy-config all` does.
 pub fn table<'a>(
     assignments: &[&Resource<'a>],
-    filter: &Filter,
+    filter: &EndpointFilter,
     named: bool,
     wide: bool,
 ) -> Table<'a> {
@@ -99,7 +99,7 @@ pub fn table<'a>(
     table
 }
 
-fn has_endpoint(assignment: &Resource<'_>, filter: &Filter) -> bool {
+fn has_endpoint(assignment: &Resource<'_>, filter: &EndpointFilter) -> bool {
     if filter.is_empty() {
         let groups = assignment
             .raw
@@ -118,7 +118,10 @@ fn has_endpoint(assignment: &Resource<'_>, filter: &Filter) -> bool {
 }
 
 /// Calls `each` with locality, priority and endpoints of every `LocalityLbEndpoints`.
-fn each_group<'a>(assignment: &Resource<'a>, mut each: impl FnMut(&str, u64, Vec<Endpoint<'a>>)) {
+fn each_group<'a>(
+    assignment: &Resource<'a>,
+    mut each: impl FnMut(&str, u64, Vec<AssignedEndpoint<'a>>),
+) {
     let Some(raw) = assignment.raw else { return };
     raw.cursor().members(|key, value| {
         if key != "endpoints" {
@@ -129,7 +132,7 @@ fn each_group<'a>(assignment: &Resource<'a>, mut each: impl FnMut(&str, u64, Vec
             group.members(|key, value| match key {
                 "locality" => locality = value.raw().map(read_locality).unwrap_or_default(),
                 "priority" => priority = value.raw().and_then(Raw::number).unwrap_or(0),
-                "lb_endpoints" => value.elements(|e| endpoints.push(Endpoint::read(e))),
+                "lb_endpoints" => value.elements(|e| endpoints.push(AssignedEndpoint::read(e))),
                 _ => {}
             });
             each(&locality, priority, endpoints);
@@ -137,7 +140,7 @@ fn each_group<'a>(assignment: &Resource<'a>, mut each: impl FnMut(&str, u64, Vec
     });
 }
 
-impl<'a> Endpoint<'a> {
+impl<'a> AssignedEndpoint<'a> {
     fn read(cursor: &mut Cursor<'a>) -> Self {
         let mut all = Vec::new();
         let mut read = Self {
@@ -167,7 +170,7 @@ impl<'a> Endpoint<'a> {
         read
     }
 
-    fn accepted(&self, filter: &Filter, assignment: &Resource<'_>) -> bool {
+    fn accepted(&self, filter: &EndpointFilter, assignment: &Resource<'_>) -> bool {
         filter.accepts(&self.addresses, self.port, &assignment.name, &self.status)
     }
 }

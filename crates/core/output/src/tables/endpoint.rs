@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::iter::once;
 
-use super::{eds::Filter, table::draw};
+use super::{eds::EndpointFilter, table::draw};
 use meshladder_capture::envoy::clusters::{ClusterStatuses, HostAddress, HostStatus};
 
 /// The hosts the filter accepts, sorted by address, port and cluster.
 pub fn select<'d, 'a>(
     clusters: &'d ClusterStatuses<'a>,
-    filter: &Filter,
+    filter: &EndpointFilter,
 ) -> Vec<&'d HostStatus<'a>> {
     let wanted = |h: &&HostStatus<'_>| {
         filter.is_empty()

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::Table;
 use meshladder_capture::flags;
-use meshladder_judge::canary::{Judgement, Verdict};
-use meshladder_judge::prometheus::rates::{Row, Trend};
+use meshladder_judge::canary::{CanaryJudgement, CanaryVerdict};
+use meshladder_judge::prometheus::rates::{FlagRate, Trend};
 
 /// The table; `labels` name the columns that rows are split by, beside flags and reporter.
-pub fn table<'a>(rows: &'a [Row], labels: &[&'static str]) -> Table<'a> {
+pub fn table<'a>(rows: &'a [FlagRate], labels: &[&'static str]) -> Table<'a> {
     let mut header: Vec<Cow<'a, str>> = ["FLAGS", "REPORTER"].map(Cow::from).to_vec();
     header.extend(labels.iter().map(|label| Cow::from(title(label))));
     header.extend(
@@ -41,7 +41,7 @@ pub fn table<'a>(rows: &'a [Row], labels: &[&'static str]) -> Table<'a> {
 }
 
 /// Shares beside weights.
-pub fn shares(judgement: &Judgement) -> Table<'_> {
+pub fn shares(judgement: &CanaryJudgement) -> Table<'_> {
     let mut table = Table::new(
         2,
         &[
@@ -56,7 +56,7 @@ pub fn shares(judgement: &Judgement) -> Table<'_> {
     for share in &judgement.shares {
         let verdict = match judgement.verdict {
             _ if !share.fits => "differs",
-            Verdict::TooFew { .. } => "too few requests",
+            CanaryVerdict::TooFew { .. } => "too few requests",
             _ => "fits",
         };
         table.row([

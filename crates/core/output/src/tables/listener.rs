@@ -13,7 +13,7 @@ use chain::Chain;
 
 /// istioctl's filters.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct ListenerFilter {
     /// `--address`
     pub address: Option<String>,
     /// `--port`
@@ -24,7 +24,7 @@ pub struct Filter {
 
 /// One listener, as far as a listing shows it.
 #[derive(Clone, Debug)]
-pub struct Listener<'d, 'a> {
+pub struct ListenerRow<'d, 'a> {
     /// The dump's entry.
     pub resource: &'d Resource<'a>,
     addresses: Vec<HostAddress<'a>>,
@@ -33,11 +33,15 @@ pub struct Listener<'d, 'a> {
 
 /// The listeners the filter accepts, in the dump's order: dynamic ones, then static ones. What is
 /// warming, draining or refused is not in use: only `wide` asks for it.
-pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter, wide: bool) -> Vec<Listener<'d, 'a>> {
+pub fn select<'d, 'a>(
+    dump: &'d Dump<'a>,
+    filter: &ListenerFilter,
+    wide: bool,
+) -> Vec<ListenerRow<'d, 'a>> {
     let shown = |r: &&Resource<'_>| {
         wide || matches!(r.state, ResourceState::Active | ResourceState::Static)
     };
-    let read = |resource| Listener::read(resource);
+    let read = |resource| ListenerRow::read(resource);
     let mut found: Vec<_> = dump
         .of(Section::Listeners)
         .filter(shown)
@@ -50,7 +54,7 @@ pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter, wide: bool) -> Vec<Li
 
 /// The short table: a row a filter chain with `verbose`, else a row a listener.
 pub fn table<'a>(
-    mut listeners: Vec<Listener<'_, 'a>>,
+    mut listeners: Vec<ListenerRow<'_, 'a>>,
     verbose: bool,
     named: bool,
     wide: bool,
@@ -97,7 +101,7 @@ pub fn table<'a>(
     table
 }
 
-impl<'d, 'a> Listener<'d, 'a> {
+impl<'d, 'a> ListenerRow<'d, 'a> {
     fn read(resource: &'d Resource<'a>) -> Self {
         let mut listener = Self {
             resource,
@@ -128,7 +132,7 @@ impl<'d, 'a> Listener<'d, 'a> {
         listener
     }
 
-    fn accepted(&self, filter: &Filter) -> bool {
+    fn accepted(&self, filter: &ListenerFilter) -> bool {
         let address = |wanted: &String| {
             self.addresses
                 .iter()

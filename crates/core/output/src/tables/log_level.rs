@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// The levels of one proxy, or why they are not known.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ProxyLevels {
     /// `pod.namespace`
     pub pod: String,
     /// What `/logging` tells.
@@ -19,7 +19,7 @@ pub struct Row {
 
 /// A component of a proxy, or a scope of an istiod, that is not at its default.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Off {
+pub struct RaisedLevel {
     /// `pod.namespace`
     pub pod: String,
     /// Such as `rbac`.
@@ -31,7 +31,7 @@ pub struct Off {
 }
 
 /// A proxy a row: the level of most components, and those that have another.
-pub fn levels(rows: &[Row]) -> Table<'_> {
+pub fn levels(rows: &[ProxyLevels]) -> Table<'_> {
     let mut table = Table::new(3, &["POD", "LEVEL", "EXCEPT"]);
     for row in rows {
         let (level, except) = match &row.levels {
@@ -64,7 +64,7 @@ fn told(levels: &LogLevels) -> (String, String) {
 }
 
 /// A component or scope a row.
-pub fn audit(all: &[Off]) -> Table<'_> {
+pub fn audit(all: &[RaisedLevel]) -> Table<'_> {
     let mut table = Table::new(3, &["POD", "COMPONENT", "LEVEL", "DEFAULT"]);
     for off in all {
         table.row(
@@ -76,7 +76,7 @@ pub fn audit(all: &[Off]) -> Table<'_> {
 }
 
 /// The levels of each proxy; one that could not be asked has `unknown` instead.
-pub fn levels_json(rows: &[Row]) -> String {
+pub fn levels_json(rows: &[ProxyLevels]) -> String {
     let mut pods = Vec::new();
     for row in rows {
         let levels = row.levels.as_ref();
@@ -98,7 +98,7 @@ fn words(levels: &BTreeMap<String, ComponentLevel>) -> BTreeMap<&str, String> {
 }
 
 /// What is not at its default, and the pods that could not be asked with why.
-pub fn audit_json(all: &[Off], unknown: &[(String, String)], examined: usize) -> String {
+pub fn audit_json(all: &[RaisedLevel], unknown: &[(String, String)], examined: usize) -> String {
     let mut lost = Vec::new();
     for (pod, why) in unknown {
         lost.push(UnknownPod { pod, why });
@@ -126,7 +126,7 @@ struct PodLevels<'a> {
 
 #[derive(Serialize)]
 struct AuditJson<'a> {
-    not_at_default: &'a [Off],
+    not_at_default: &'a [RaisedLevel],
     unknown: Vec<UnknownPod<'a>>,
     examined: usize,
 }
@@ -141,21 +141,21 @@ struct UnknownPod<'a> {
 mod tests {
     use super::*;
 
-    fn rows() -> Vec<Row> {
+    fn rows() -> Vec<ProxyLevels> {
         let levels =
             LogLevels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n")
                 .expect("levels");
         let plain = LogLevels::parse("active loggers:\n  a: info\n").expect("levels");
         vec![
-            Row {
+            ProxyLevels {
                 pod: "cart-1.shop".to_owned(),
                 levels: Ok(levels),
             },
-            Row {
+            ProxyLevels {
                 pod: "cart-2.shop".to_owned(),
                 levels: Ok(plain),
             },
-            Row {
+            ProxyLevels {
                 pod: "z.mesh".to_owned(),
                 levels: Err("no \"Envoy\"".to_owned()),
             },
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_not_at_its_default_is_told_with_its_default() {
-        let off = Off {
+        let off = RaisedLevel {
             pod: "cart-1.shop".to_owned(),
             component: "rbac".to_owned(),
             level: "debug".to_owned(),

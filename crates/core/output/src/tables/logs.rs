@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::Table;
 use crate::logs::{clock, shown};
-use meshladder_judge::logs::{Class, Group, Histogram, Summary};
+use meshladder_judge::logs::{AnswerClass, Histogram, LineGroup, LogSummary};
 
 /// The groups that did not go well, and what did as the last row; `most` of the former.
-pub fn table(summary: &Summary, most: usize) -> Table<'_> {
+pub fn table(summary: &LogSummary, most: usize) -> Table<'_> {
     let mut table = Table::new(
         2,
         &[
@@ -26,7 +26,7 @@ pub fn table(summary: &Summary, most: usize) -> Table<'_> {
     let told = summary
         .groups
         .iter()
-        .filter(|group| group.judgement.class != Class::Fine);
+        .filter(|group| group.judgement.class != AnswerClass::Fine);
     told.take(most).for_each(|group| table.row(row(group)));
     if let Some(row) = fine(summary) {
         table.row(row);
@@ -34,7 +34,7 @@ pub fn table(summary: &Summary, most: usize) -> Table<'_> {
     table
 }
 
-fn row(group: &Group) -> [Cow<'_, str>; 10] {
+fn row(group: &LineGroup) -> [Cow<'_, str>; 10] {
     let (first, last) = between(group);
     [
         group.count.to_string().into(),
@@ -56,11 +56,11 @@ fn row(group: &Group) -> [Cow<'_, str>; 10] {
 }
 
 /// All that went well, as one row.
-fn fine(summary: &Summary) -> Option<[Cow<'static, str>; 10]> {
+fn fine(summary: &LogSummary) -> Option<[Cow<'static, str>; 10]> {
     let groups = summary
         .groups
         .iter()
-        .filter(|group| group.judgement.class == Class::Fine);
+        .filter(|group| group.judgement.class == AnswerClass::Fine);
     let (mut count, mut histogram) = (0, Histogram::default());
     let mut between = None;
     for group in groups {
@@ -91,7 +91,7 @@ fn fine(summary: &Summary) -> Option<[Cow<'static, str>; 10]> {
     })
 }
 
-fn between(group: &Group) -> (String, String) {
+fn between(group: &LineGroup) -> (String, String) {
     group
         .between
         .map_or(("-".to_owned(), "-".to_owned()), |(a, b)| {

@@ -90,24 +90,24 @@ pub fn summary<'a>(configs: &[&Resource<'a>], named: bool) -> Table<'a> {
     table
 }
 
-struct VirtualHost<'a> {
+struct VirtualHostRows<'a> {
     name: Cow<'a, str>,
     domains: String,
-    routes: Vec<Route>,
+    routes: Vec<RouteRow>,
 }
 
-struct Route {
+struct RouteRow {
     matches: String,
     object: String,
     cluster: String,
 }
 
-fn virtual_hosts(config: Option<Raw<'_>>) -> impl Iterator<Item = VirtualHost<'_>> {
+fn virtual_hosts(config: Option<Raw<'_>>) -> impl Iterator<Item = VirtualHostRows<'_>> {
     config
         .into_iter()
         .flat_map(|raw| raw.list("virtual_hosts"))
         .map(|raw| {
-            let mut host = VirtualHost {
+            let mut host = VirtualHostRows {
                 name: Cow::default(),
                 domains: String::new(),
                 routes: Vec::new(),
@@ -124,7 +124,7 @@ fn virtual_hosts(config: Option<Raw<'_>>) -> impl Iterator<Item = VirtualHost<'_
             });
             if !any {
                 // Envoy answers 404 for a host that has no routes.
-                host.routes.push(Route {
+                host.routes.push(RouteRow {
                     matches: "/*".into(),
                     object: "404".into(),
                     cluster: String::new(),
@@ -135,8 +135,8 @@ fn virtual_hosts(config: Option<Raw<'_>>) -> impl Iterator<Item = VirtualHost<'_
 }
 
 /// None for routes to `PassthroughCluster`, which every sidecar has and nobody wrote.
-fn read_route(raw: Raw<'_>) -> Option<Route> {
-    let mut route = Route {
+fn read_route(raw: Raw<'_>) -> Option<RouteRow> {
+    let mut route = RouteRow {
         matches: String::new(),
         object: String::new(),
         cluster: String::new(),

@@ -14,7 +14,7 @@ use meshladder_text::x509::{self, Certificate};
 
 /// One certificate, or one secret that has none.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub struct SecretRow<'a> {
     name: Cow<'a, str>,
     state: ResourceState,
     certificate: Option<Result<Certificate, String>>,
@@ -24,7 +24,7 @@ pub struct Row<'a> {
 }
 
 /// The certificates of all secrets: those of warming ones first, then those in use.
-pub fn select<'a>(dump: &Dump<'a>) -> Vec<Row<'a>> {
+pub fn select<'a>(dump: &Dump<'a>) -> Vec<SecretRow<'a>> {
     let mut rows: Vec<_> = dump.of(Section::Secrets).flat_map(rows).collect();
     rows.sort_by_key(|row| row.state != ResourceState::Warming);
     rows
@@ -32,7 +32,7 @@ pub fn select<'a>(dump: &Dump<'a>) -> Vec<Row<'a>> {
 
 /// The table; "valid" is meant at `now`, and `named` prefixes each name as `proxy-config all` does.
 /// `wide` shows every certificate of a chain, and whose it is.
-pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, named: bool, wide: bool) -> Table<'a> {
+pub fn table<'a>(rows: &[SecretRow<'a>], now: Option<Time>, named: bool, wide: bool) -> Table<'a> {
     const HEADER: [&str; 12] = [
         "RESOURCE NAME",
         "TYPE",
@@ -68,7 +68,7 @@ pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, named: bool, wide: bool) -
     table
 }
 
-fn cells<'a>(row: &Row<'a>, now: Option<Time>) -> [Cow<'a, str>; 12] {
+fn cells<'a>(row: &SecretRow<'a>, now: Option<Time>) -> [Cow<'a, str>; 12] {
     let start = [row.name.clone(), Cow::default(), row.state.word().into()];
     let trust_domain: Cow<'a, str> = row.trust_domain.clone().unwrap_or_default().into();
     let [name, _, state] = start;
@@ -129,7 +129,7 @@ fn cells<'a>(row: &Row<'a>, now: Option<Time>) -> [Cow<'a, str>; 12] {
     }
 }
 
-fn rows<'a>(secret: &Resource<'a>) -> Vec<Row<'a>> {
+fn rows<'a>(secret: &Resource<'a>) -> Vec<SecretRow<'a>> {
     let mut rows = Vec::new();
     for (trust_domain, pem) in bundles(secret.raw) {
         for (place, certificate) in x509::from_pem(&pem).into_iter().enumerate() {
@@ -139,7 +139,7 @@ fn rows<'a>(secret: &Resource<'a>) -> Vec<Row<'a>> {
                 .and_then(|c| c.trust_domain().map(str::to_owned));
             let trust_domain = trust_domain.clone().or(own);
             let first = place == 0;
-            rows.push(Row {
+            rows.push(SecretRow {
                 name: secret.name.clone(),
                 state: secret.state,
                 certificate: Some(certificate),
@@ -151,7 +151,7 @@ fn rows<'a>(secret: &Resource<'a>) -> Vec<Row<'a>> {
     if rows.is_empty() {
         // Never delivered, or nothing a certificate is in: that it exists is worth a row.
         let (name, state) = (secret.name.clone(), secret.state);
-        rows.push(Row {
+        rows.push(SecretRow {
             name,
             state,
             certificate: None,

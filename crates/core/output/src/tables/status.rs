@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// A proxy's connection and the istiod that has it.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub struct ProxyStatusRow<'a> {
     /// The istiod's pod.
     pub istiod: String,
     /// Its revision, when known.
@@ -31,9 +31,13 @@ const USUAL: [&str; 4] = [
 const ECDS: &str = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig";
 
 /// Rows of proxies in `namespace` (all without one), sorted by proxy, then istiod.
-pub fn select<'a>(rows: Vec<Row<'a>>, namespace: Option<&str>) -> Vec<Row<'a>> {
-    let in_scope =
-        |row: &Row<'_>| namespace.is_none_or(|ns| namespace_of(&row.connection.proxy) == ns);
+pub fn select<'a>(
+    rows: Vec<ProxyStatusRow<'a>>,
+    namespace: Option<&str>,
+) -> Vec<ProxyStatusRow<'a>> {
+    let in_scope = |row: &ProxyStatusRow<'_>| {
+        namespace.is_none_or(|ns| namespace_of(&row.connection.proxy) == ns)
+    };
     let mut rows: Vec<_> = rows.into_iter().filter(in_scope).collect();
     rows.sort_by(|a, b| (&a.connection.proxy, &a.istiod).cmp(&(&b.connection.proxy, &b.istiod)));
     rows
@@ -48,7 +52,7 @@ pub fn namespace_of(proxy: &str) -> &str {
 
 /// The default table: istioctl's columns, and the word per type that istioctl's newest default
 /// leaves out. `wide` adds the age of the last push and the revision.
-pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, wide: bool) -> Table<'a> {
+pub fn table<'a>(rows: &[ProxyStatusRow<'a>], now: Option<Time>, wide: bool) -> Table<'a> {
     let mut urls: Vec<&str> = USUAL.to_vec();
     let seen: BTreeSet<&str> = rows
         .iter()
@@ -85,7 +89,7 @@ pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, wide: bool) -> Table<'a> {
 }
 
 /// istioctl's table for `-v 1`: types in the order of their URLs, with the age of the last push.
-pub fn verbose_table<'a>(rows: &[Row<'a>], now: Option<Time>) -> Table<'a> {
+pub fn verbose_table<'a>(rows: &[ProxyStatusRow<'a>], now: Option<Time>) -> Table<'a> {
     let seen = rows
         .iter()
         .flat_map(|r| r.connection.types.keys())
@@ -110,7 +114,7 @@ pub fn verbose_table<'a>(rows: &[Row<'a>], now: Option<Time>) -> Table<'a> {
 /// istioctl's JSON: a `DiscoveryResponse` whose resources are `ClientConfig`s. istioctl prints one
 /// response for each istiod; this is one document, and `controlPlanes` says which istiod serves
 /// whom.
-pub fn to_json(rows: &[Row<'_>]) -> String {
+pub fn to_json(rows: &[ProxyStatusRow<'_>]) -> String {
     let mut proxies: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rows {
         let of_istiod = proxies.entry(&row.istiod).or_default();
@@ -145,12 +149,12 @@ struct ControlPlane<'a> {
 struct ClientConfig<'a> {
     #[serde(rename = "@type")]
     message: &'static str,
-    node: Node<'a>,
+    node: NodeJson<'a>,
     generic_xds_configs: Vec<GenericXdsConfig<'a>>,
 }
 
 #[derive(Serialize)]
-struct Node<'a> {
+struct NodeJson<'a> {
     id: &'a str,
     metadata: NodeMetadata<'a>,
 }
@@ -166,8 +170,8 @@ struct NodeMetadata<'a> {
     namespace: &'a str,
 }
 
-impl<'a> From<&'a Row<'_>> for ClientConfig<'a> {
-    fn from(row: &'a Row<'_>) -> Self {
+impl<'a> From<&'a ProxyStatusRow<'_>> for ClientConfig<'a> {
+    fn from(row: &'a ProxyStatusRow<'_>) -> Self {
         let connection = &row.connection;
         let mut generic_xds_configs = Vec::new();
         for (url, watch) in &connection.types {
@@ -175,7 +179,7 @@ impl<'a> From<&'a Row<'_>> for ClientConfig<'a> {
         }
         Self {
             message: "type.googleapis.com/envoy.service.status.v3.ClientConfig",
-            node: Node {
+            node: NodeJson {
                 id: &connection.proxy,
                 metadata: NodeMetadata {
                     cluster_id: &connection.cluster,
@@ -216,7 +220,7 @@ impl<'a> GenericXdsConfig<'a> {
     }
 }
 
-fn word(row: &Row<'_>, url: &str, now: Option<Time>, with_age: bool) -> String {
+fn word(row: &ProxyStatusRow<'_>, url: &str, now: Option<Time>, with_age: bool) -> String {
     let Some(watch) = row.connection.types.get(url) else {
         return SyncStatus::Ignored.word().to_owned();
     };
@@ -232,7 +236,7 @@ fn word(row: &Row<'_>, url: &str, now: Option<Time>, with_age: bool) -> String {
 }
 
 /// `4 (CDS,LDS,EDS,RDS)`
-fn subscribed(row: &Row<'_>) -> String {
+fn subscribed(row: &ProxyStatusRow<'_>) -> String {
     let types = &row.connection.types;
     let usual = USUAL.iter().copied().filter(|url| types.contains_key(*url));
     let others = types

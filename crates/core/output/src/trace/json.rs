@@ -41,7 +41,7 @@ struct OutcomeJson<'a> {
 
 impl<'a> TraceJson<'a> {
     fn new(trace: &'a Trace, call: &'a Call, snapshot: &Snapshot) -> Self {
-        let mut documents = Documents {
+        let mut documents = OpenDocuments {
             snapshot,
             open: BTreeMap::new(),
         };
@@ -115,7 +115,7 @@ struct HopJson<'a> {
     route_config: Option<&'a str>,
     virtual_host: Option<&'a str>,
     route: Option<&'a str>,
-    clusters: Vec<WeightedCluster<'a>>,
+    clusters: Vec<WeightedClusterJson<'a>>,
     endpoints: Vec<EndpointJson<'a>>,
     tls: &'static str,
     log: LogJson<'a>,
@@ -123,7 +123,7 @@ struct HopJson<'a> {
 }
 
 #[derive(Serialize)]
-struct WeightedCluster<'a> {
+struct WeightedClusterJson<'a> {
     name: &'a str,
     weight: Option<u64>,
 }
@@ -136,10 +136,10 @@ struct EndpointJson<'a> {
 }
 
 impl<'a> HopJson<'a> {
-    fn new(hop: &'a Hop, documents: &mut Documents<'_>) -> Self {
+    fn new(hop: &'a Hop, documents: &mut OpenDocuments<'_>) -> Self {
         let mut clusters = Vec::new();
         for (name, weight) in &hop.clusters {
-            clusters.push(WeightedCluster {
+            clusters.push(WeightedClusterJson {
                 name,
                 weight: *weight,
             });
@@ -204,7 +204,7 @@ struct StepJson<'a> {
 }
 
 impl<'a> StepJson<'a> {
-    fn new(step: &'a Step, documents: &mut Documents<'_>) -> Self {
+    fn new(step: &'a Step, documents: &mut OpenDocuments<'_>) -> Self {
         let mut evidence = Vec::new();
         for at in &step.evidence {
             evidence.push(documents.place(at));
@@ -248,12 +248,12 @@ struct PlaceJson<'a> {
 
 /// The documents that steps name. A large one is read anew each time it is opened, and most steps
 /// are about the same two.
-struct Documents<'s> {
+struct OpenDocuments<'s> {
     snapshot: &'s Snapshot,
     open: BTreeMap<DocId, Option<Document>>,
 }
 
-impl Documents<'_> {
+impl OpenDocuments<'_> {
     fn place<'a>(&mut self, at: &'a At) -> PlaceJson<'a> {
         let document = self
             .open

@@ -2,24 +2,18 @@
 
 use std::fmt::Write;
 
+use crate::paint::Paint;
 use meshladder_sim::Tri;
 use meshladder_sim::trace::{Branch, End, Hop, Step, Trace};
 
-/// How words are marked: around what was chosen, and around the answer.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Marks {
-    /// Before and after what was chosen.
-    pub chosen: (&'static str, &'static str),
-}
-
-/// The walk. `verbose` adds the candidates that lost, each with its reason.
-pub fn to_text(trace: &Trace, call: &str, verbose: bool, marks: Marks) -> String {
+/// The walk. What is verbose has the candidates that lost too, each with its reason.
+pub fn to_text(trace: &Trace, call: &str, paint: Paint) -> String {
     let mut out = format!("{call}\n");
     for hop in &trace.hops {
-        write_hop(&mut out, hop, verbose, marks);
+        write_hop(&mut out, hop, paint);
     }
     out.push('\n');
-    write_end(&mut out, &trace.outcome, marks);
+    write_end(&mut out, &trace.outcome, paint);
     if trace.branches.len() > 1 {
         out.push_str("\nIt may end in more than one way:\n");
         trace
@@ -30,7 +24,7 @@ pub fn to_text(trace: &Trace, call: &str, verbose: bool, marks: Marks) -> String
     out
 }
 
-fn write_hop(out: &mut String, hop: &Hop, verbose: bool, marks: Marks) {
+fn write_hop(out: &mut String, hop: &Hop, paint: Paint) {
     let _ = writeln!(
         out,
         "\n{} ({})",
@@ -38,7 +32,7 @@ fn write_hop(out: &mut String, hop: &Hop, verbose: bool, marks: Marks) {
         hop.direction.word()
     );
     for step in &hop.steps {
-        write_step(out, step, verbose, marks);
+        write_step(out, step, paint);
     }
     let log = &hop.log;
     let flags = if log.flags.is_empty() {
@@ -54,8 +48,7 @@ fn write_hop(out: &mut String, hop: &Hop, verbose: bool, marks: Marks) {
     let _ = writeln!(out, "  {:<14}{} {flags} {details}", "logs", log.code);
 }
 
-fn write_step(out: &mut String, step: &Step, verbose: bool, marks: Marks) {
-    let (before, after) = marks.chosen;
+fn write_step(out: &mut String, step: &Step, paint: Paint) {
     let object = step
         .object
         .as_ref()
@@ -63,11 +56,11 @@ fn write_step(out: &mut String, step: &Step, verbose: bool, marks: Marks) {
         .unwrap_or_default();
     let _ = writeln!(
         out,
-        "  {:<14}{before}{}{after}{object}",
+        "  {:<14}{}{object}",
         step.stage.word(),
-        step.chosen
+        paint.bold(&step.chosen)
     );
-    if !verbose {
+    if !paint.verbose {
         return;
     }
     for candidate in step
@@ -88,8 +81,7 @@ fn write_step(out: &mut String, step: &Step, verbose: bool, marks: Marks) {
     }
 }
 
-fn write_end(out: &mut String, end: &End, marks: Marks) {
-    let (before, after) = marks.chosen;
+fn write_end(out: &mut String, end: &End, paint: Paint) {
     let by = end
         .by
         .as_ref()
@@ -97,8 +89,8 @@ fn write_end(out: &mut String, end: &End, marks: Marks) {
         .unwrap_or_default();
     let _ = writeln!(
         out,
-        "→ {before}{}{after}{by}: {}",
-        end.kind.word(),
+        "→ {}{by}: {}",
+        paint.bold(end.kind.word()),
         end.because
     );
     if end.code != 0 || !end.details.is_empty() {

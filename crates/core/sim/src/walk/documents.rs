@@ -25,10 +25,15 @@ struct Entry<'s> {
     loaded: OnceCell<Result<Loaded, String>>,
 }
 
+/// Documents that were read, by id: who needs one of them later need not read it again.
+pub type OpenedDocuments = BTreeMap<DocId, Document>;
+
 /// A proxy's documents, read.
 pub(super) struct Loaded {
     pub(super) proxy: ProxyRef,
     pub(super) dump: Document,
+    /// `/clusters` as it stands.
+    clusters: Option<Document>,
     /// `/clusters` in its JSON form.
     pub(super) statuses: Option<String>,
 }
@@ -70,6 +75,23 @@ impl<'s> Documents<'s> {
             entries,
             by_name,
         }
+    }
+
+    /// What was read so far.
+    pub fn opened(&self) -> OpenedDocuments {
+        let mut opened = OpenedDocuments::new();
+        for entry in &self.entries {
+            let Some(Ok(loaded)) = entry.loaded.get() else {
+                continue;
+            };
+            for document in [Some(&loaded.dump), loaded.clusters.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                opened.insert(document.id.clone(), document.clone());
+            }
+        }
+        opened
     }
 
     pub(super) fn len(&self) -> usize {
@@ -130,12 +152,14 @@ impl Entry<'_> {
         let dump = snapshot
             .open(self.dump)
             .map_err(|problem| problem.to_string())?;
-        let text = self.clusters.and_then(|id| snapshot.open(id).ok());
-        let statuses =
-            text.and_then(|document| Some(clusters::as_json(&document.text).ok()?.into_owned()));
+        let clusters = self.clusters.and_then(|id| snapshot.open(id).ok());
+        let statuses = clusters
+            .as_ref()
+            .and_then(|document| Some(clusters::as_json(&document.text).ok()?.into_owned()));
         Ok(Loaded {
             proxy: self.proxy.clone(),
             dump,
+            clusters,
             statuses,
         })
     }

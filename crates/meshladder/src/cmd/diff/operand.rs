@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
-use meshladder_judge::diff::{self, Diff, Names, Side};
+use meshladder_judge::diff::{self, CommonNames, Diff, ProxySide};
 use meshladder_mesh::target;
 
 use crate::args::Global;
@@ -44,14 +44,14 @@ impl Operand {
 }
 
 /// A document with the name its side goes by.
-pub(super) struct Opened {
+pub(super) struct SideDocument {
     name: String,
     document: Document,
     is_same_mesh: bool,
     is_istiods: bool,
 }
 
-impl Opened {
+impl SideDocument {
     pub(super) fn new(name: String, document: Document, is_same_mesh: bool) -> Self {
         Self {
             name,
@@ -61,12 +61,12 @@ impl Opened {
         }
     }
 
-    pub(super) fn side(&self) -> Side<'_> {
-        Side {
+    pub(super) fn side(&self) -> ProxySide<'_> {
+        ProxySide {
             name: self.name.clone(),
             doc: self.document.id.clone(),
             text: &self.document.text,
-            names: Arc::<Names>::default(),
+            names: Arc::<CommonNames>::default(),
             is_same_mesh: self.is_same_mesh,
             is_istiods: self.is_istiods,
         }
@@ -74,12 +74,12 @@ impl Opened {
 }
 
 /// What -s names, or the cluster, and the namespace to look in.
-struct Inside {
+struct SharedSource {
     snapshot: Snapshot,
     namespace: Option<String>,
 }
 
-impl Inside {
+impl SharedSource {
     fn read(a: &Operand, b: &Operand, global: &Global) -> Result<Option<Self>, Failure> {
         let texts: Vec<&str> = [a, b]
             .into_iter()
@@ -149,7 +149,7 @@ pub(super) fn proxies(
             Failure::new(USAGE, message).hint("to look into it, name it with -s and a pod as A")
         );
     }
-    let inside = Inside::read(a, b, global)?;
+    let inside = SharedSource::read(a, b, global)?;
     let inside = inside.as_ref();
     let (mut left, mut right) = (open(a, b, inside)?, open(b, a, inside)?);
     let is_same_mesh = match (a, b) {
@@ -184,7 +184,7 @@ fn is_same_pod(a: &ProxyRef, b: &ProxyRef) -> bool {
 }
 
 /// Whether the roots that both trust are the same.
-fn is_one_mesh(left: &Found, right: &Found) -> bool {
+fn is_one_mesh(left: &OperandProxy, right: &OperandProxy) -> bool {
     diff::is_one_mesh(&left.opened.document.text, &right.opened.document.text)
 }
 
@@ -198,12 +198,16 @@ fn has_name_of_its_own(proxy: &ProxyRef) -> bool {
 }
 
 /// A side, and the proxy it is of.
-struct Found {
+struct OperandProxy {
     proxy: ProxyRef,
-    opened: Opened,
+    opened: SideDocument,
 }
 
-fn open(operand: &Operand, other: &Operand, inside: Option<&Inside>) -> Result<Found, Failure> {
+fn open(
+    operand: &Operand,
+    other: &Operand,
+    inside: Option<&SharedSource>,
+) -> Result<OperandProxy, Failure> {
     let of_what = || Failure::new(USAGE, "istiod's view of what? name a pod as the other one");
     let (snapshot, proxy) = match (operand, other, inside) {
         (Operand::Dump(snapshot, proxy), ..) => (snapshot, proxy.clone()),
@@ -222,8 +226,8 @@ fn open(operand: &Operand, other: &Operand, inside: Option<&Inside>) -> Result<F
         _ => return Err(of_what()),
     };
     let document = source::document(snapshot, &proxy, Shape::ConfigDump)?;
-    Ok(Found {
-        opened: Opened::new(proxy.to_string(), document, false),
+    Ok(OperandProxy {
+        opened: SideDocument::new(proxy.to_string(), document, false),
         proxy,
     })
 }
@@ -235,7 +239,7 @@ fn find(snapshot: &Snapshot, text: &str, namespace: Option<&str>) -> Result<Prox
 }
 
 /// `istiod/<pod>/debug/config_dump/<proxy>.json`
-fn istiods(inside: &Inside, text: &str) -> Result<Found, Failure> {
+fn istiods(inside: &SharedSource, text: &str) -> Result<OperandProxy, Failure> {
     let snapshot = &inside.snapshot;
     // Which proxy it is was told when the other side was looked for.
     let found = source::resolve(
@@ -264,10 +268,10 @@ fn istiods(inside: &Inside, text: &str) -> Result<Found, Failure> {
     let document = snapshot
         .open(id)
         .map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
-    let opened = Opened::new(format!("istiod's view of {proxy}"), document, true);
-    Ok(Found {
+    let opened = SideDocument::new(format!("istiod's view of {proxy}"), document, true);
+    Ok(OperandProxy {
         proxy,
-        opened: Opened {
+        opened: SideDocument {
             is_istiods: true,
             ..opened
         },

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use meshladder_capture::istiod::scopes::{self, DefaultScopes, LogScope};
 use meshladder_capture::snapshot::ProxyRef;
-use meshladder_output::tables::log_level::{Off, audit, audit_json};
+use meshladder_output::tables::log_level::{RaisedLevel, audit, audit_json};
 
-use super::pods::{Found, each_pod};
+use super::pods::{PodSelection, each_pod};
 use super::{missed, rows};
 use crate::args::TextOrJson;
 use crate::args::log_level::LogLevel;
@@ -16,7 +16,7 @@ use crate::out;
 /// Something is not at its default.
 const OFF: u8 = 1;
 
-pub(super) fn run(found: &Found, args: &LogLevel) -> Outcome {
+pub(super) fn run(found: &PodSelection, args: &LogLevel) -> Outcome {
     let (mut off, mut unknown) = (Vec::new(), Vec::new());
     for (pod, row) in found.pods.iter().zip(rows(found, args.proxy_admin_port)) {
         match row.levels {
@@ -34,7 +34,7 @@ pub(super) fn run(found: &Found, args: &LogLevel) -> Outcome {
                         .get(&component)
                         .map(ToString::to_string)
                         .unwrap_or_default();
-                    Off {
+                    RaisedLevel {
                         pod: row.pod.clone(),
                         component,
                         level,
@@ -51,7 +51,7 @@ pub(super) fn run(found: &Found, args: &LogLevel) -> Outcome {
     };
     for (istiod, answer) in scopes(found, &istiods) {
         match answer {
-            Ok(all) => off.extend(all.into_iter().map(|(scope, default)| Off {
+            Ok(all) => off.extend(all.into_iter().map(|(scope, default)| RaisedLevel {
                 pod: istiod.to_string(),
                 component: scope.name,
                 level: scope.level,
@@ -74,7 +74,7 @@ pub(super) fn run(found: &Found, args: &LogLevel) -> Outcome {
 
 fn tell(
     args: &LogLevel,
-    off: &[Off],
+    off: &[RaisedLevel],
     unknown: &[(String, String)],
     (proxies, istiods): (usize, usize),
 ) -> std::io::Result<()> {
@@ -100,63 +100,72 @@ fn tell(
     Ok(())
 }
 
-type Missed = Vec<(ProxyRef, Result<Vec<(LogScope, String)>, String>)>;
+type ScopeReadings = Vec<(ProxyRef, Result<Vec<(LogScope, String)>, String>)>;
 
 /// Of each istiod the scopes that are not at their default, with it.
-fn scopes(found: &Found, istiods: &[ProxyRef]) -> Missed {
+fn scopes(found: &PodSelection, istiods: &[ProxyRef]) -> ScopeReadings {
     let mut defaults = BTreeMap::new();
     each_pod(&found.snapshot, |pod, node| {
         if istiods.contains(&pod) {
             defaults.insert(pod, DefaultScopes::of_pod(node));
         }
     });
-    let missed = |pod: &ProxyRef, text: String| {
-        let all = scopes::read(&text).map_err(|_| "ControlZ did not list scopes".to_owned())?;
-        let default = |scope: &LogScope| {
-            defaults
-                .get(pod)
-                .map_or("info", |defaults| defaults.of(&scope.name))
-                .to_owned()
-        };
-        let pairs = all.into_iter().map(|scope| (default(&scope), scope));
-        Ok(pairs
-            .filter(|(default, scope)| *default != scope.level)
-            .map(|(default, scope)| (scope, default))
-            .collect())
-    };
-    let answers = found.session.scopes(istiods).into_iter();
-    answers
-        .map(|(pod, answer)| (pod.clone(), answer.and_then(|text| missed(&pod, text))))
-        .collect()
+    let mut readings = Vec::new();
+    for (pod, answer) in found.session.scopes(istiods) {
+        let changed = answer.and_then(|text| changed_scopes(&text, defaults.get(&pod)));
+        readings.push((pod, changed));
+    }
+    readings
+}
+
+/// The scopes that are not at their default, each with it.
+fn changed_scopes(
+    text: &str,
+    defaults: Option<&DefaultScopes>,
+) -> Result<Vec<(LogScope, String)>, String> {
+    let all = scopes::read(text).map_err(|_| "ControlZ did not list scopes".to_owned())?;
+    let mut changed = Vec::new();
+    for scope in all {
+        let default = defaults.map_or("info", |defaults| defaults.of(&scope.name));
+        if scope.level != default {
+            changed.push((scope, default.to_owned()));
+        }
+    }
+    Ok(changed)
 }
 
 /// Sets scopes back; gives the exit code.
-pub(super) fn reset_scopes(found: &Found) -> u8 {
+pub(super) fn reset_scopes(found: &PodSelection) -> u8 {
     let mut code = 0;
     for (istiod, answer) in scopes(found, &found.session.istiods()) {
-        let answer = answer.map_err(|why| format!("its scopes are not known: {why}"));
-        let set = answer.and_then(|all| {
-            let bodies: Vec<_> = all
-                .iter()
-                .map(|(scope, to)| (scope.name.clone(), scope.with_level(to)))
-                .collect();
-            if !bodies.is_empty() {
-                let cannot = |why| format!("its scopes cannot be set: {why}");
-                found.session.set_scopes(&istiod, &bodies).map_err(cannot)?;
-            }
-            Ok(all)
-        });
-        match set {
-            Ok(all) => {
-                for (scope, to) in all {
-                    out::note(&format!("{istiod}: {} {} → {to}", scope.name, scope.level));
-                }
-            }
-            Err(why) => {
-                out::warn(&format!("{istiod}: {why}"));
-                code = UNDECIDED;
-            }
+        match answer {
+            Ok(changed) => match set_back(found, &istiod, &changed) {
+                Ok(()) => continue,
+                Err(why) => out::warn(&format!("{istiod}: its scopes cannot be set: {why}")),
+            },
+            Err(why) => out::warn(&format!("{istiod}: its scopes are not known: {why}")),
         }
+        code = UNDECIDED;
     }
     code
+}
+
+fn set_back(
+    found: &PodSelection,
+    istiod: &ProxyRef,
+    changed: &[(LogScope, String)],
+) -> Result<(), String> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let mut bodies = Vec::new();
+    for (scope, default) in changed {
+        bodies.push((scope.name.clone(), scope.with_level(default)));
+    }
+    found.session.set_scopes(istiod, &bodies)?;
+    for (scope, default) in changed {
+        let LogScope { name, level, .. } = scope;
+        out::note(&format!("{istiod}: {name} {level} → {default}"));
+    }
+    Ok(())
 }

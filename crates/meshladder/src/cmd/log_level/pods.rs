@@ -16,14 +16,14 @@ use crate::exit::{Failure, INTERRUPTED, UNREADABLE};
 use crate::out;
 
 /// A connected cluster and the pods that are meant.
-pub(in crate::cmd) struct Found {
+pub(in crate::cmd) struct PodSelection {
     pub(in crate::cmd) session: Session,
     pub(in crate::cmd) snapshot: Snapshot,
     pub(in crate::cmd) pods: Vec<ProxyRef>,
     defaults: BTreeMap<ProxyRef, DefaultLevels>,
 }
 
-impl Found {
+impl PodSelection {
     /// The levels that a pod's proxy starts with.
     pub(in crate::cmd) fn defaults(&self, pod: &ProxyRef) -> DefaultLevels {
         self.defaults.get(pod).cloned().unwrap_or_default()
@@ -37,7 +37,7 @@ pub(in crate::cmd) fn find(
     global: &Global,
     texts: &[String],
     whole: bool,
-) -> Result<Found, Failure> {
+) -> Result<PodSelection, Failure> {
     let namespace = global
         .namespace
         .clone()
@@ -81,7 +81,7 @@ pub(in crate::cmd) fn find(
         ));
     }
     let defaults = defaults(&snapshot);
-    Ok(Found {
+    Ok(PodSelection {
         session,
         snapshot,
         pods,

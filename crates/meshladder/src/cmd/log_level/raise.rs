@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use meshladder_capture::envoy::logging::LevelRequest;
-use meshladder_collect::live::{End, Ending, Happening, Raise, Why};
+use meshladder_collect::live::{End, Ending, Raise, RaiseEvent, StopReason};
 
-use super::pods::{self, Found};
+use super::pods::{self, PodSelection};
 use super::{MANY, told, unread_code};
 use crate::args::Global;
 use crate::args::log_level::LogLevel;
@@ -51,7 +51,7 @@ pub(super) fn run(global: &Global, args: &LogLevel, wanted: &LevelRequest) -> Ou
 }
 
 /// What is dear needs a yes; what is more than needed gets a word.
-fn ask_first(found: &Found, args: &LogLevel, wanted: &LevelRequest) -> Result<(), Failure> {
+fn ask_first(found: &PodSelection, args: &LogLevel, wanted: &LevelRequest) -> Result<(), Failure> {
     let count = found.pods.len();
     let names: Vec<String> = found.pods.iter().map(ToString::to_string).collect();
     let names = names.join(", ");
@@ -82,18 +82,18 @@ fn ask_first(found: &Found, args: &LogLevel, wanted: &LevelRequest) -> Result<()
 }
 
 /// Prints what happens until nobody tells any more, or nobody reads.
-fn print(happenings: &Receiver<Happening>, time: std::time::Duration) -> io::Result<()> {
+fn print(happenings: &Receiver<RaiseEvent>, time: std::time::Duration) -> io::Result<()> {
     let mut out = io::stdout();
     for happening in happenings {
         match happening {
-            Happening::Line(pod, line) => {
+            RaiseEvent::Line(pod, line) => {
                 write!(
                     out,
                     "{pod}: {line}{}",
                     if line.ends_with('\n') { "" } else { "\n" }
                 )?;
             }
-            Happening::Set(pod, change, cost) => out::note(&told::set(&pod, &change, &cost, time)),
+            RaiseEvent::Set(pod, change, cost) => out::note(&told::set(&pod, &change, &cost, time)),
         }
     }
     out.flush()
@@ -101,7 +101,11 @@ fn print(happenings: &Receiver<Happening>, time: std::time::Duration) -> io::Res
 
 fn code(endings: &[Ending], is_interrupted: bool) -> u8 {
     let failed = |ending: &&Ending| {
-        ending.end != End::Gone && matches!(ending.why, Some(Why::TooMuch(_) | Why::Failed(_)))
+        ending.end != End::Gone
+            && matches!(
+                ending.why,
+                Some(StopReason::TooMuch(_) | StopReason::Failed(_))
+            )
     };
     if endings
         .iter()

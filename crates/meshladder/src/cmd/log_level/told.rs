@@ -7,7 +7,7 @@ use meshladder_capture::envoy::logging::{
     ComponentLevel, LevelChange, LogLevels, QueryStyle, queries,
 };
 use meshladder_capture::snapshot::ProxyRef;
-use meshladder_collect::live::{Cost, End, Ending, Why};
+use meshladder_collect::live::{Cost, End, Ending, StopReason};
 
 use crate::args::Global;
 use crate::args::log_level::LogLevel;
@@ -52,14 +52,16 @@ pub(super) fn ending(global: &Global, args: &LogLevel, ending: &Ending) {
     } = ending;
     let seconds = told_time(cost.time);
     match why.as_ref().filter(|_| *end != End::Gone) {
-        Some(Why::TooMuch(rate)) => {
+        Some(StopReason::TooMuch(rate)) => {
             let (rate, max) = (bytes(*rate), bytes(args.max_rate));
             out::warn(&format!(
                 "{pod}: {rate} in a second, over --max-rate {max}: set back after {seconds}"
             ));
         }
-        Some(Why::Failed(why)) => out::warn(&format!("{pod}: {why}: set back after {seconds}")),
-        Some(Why::Stopped) | None => {}
+        Some(StopReason::Failed(why)) => {
+            out::warn(&format!("{pod}: {why}: set back after {seconds}"))
+        }
+        Some(StopReason::Stopped) | None => {}
     }
     match end {
         End::Untouched(why) => out::warn(&format!("{pod}: nothing was changed: {why}")),

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use meshladder_judge::logs::{Filter, Terms};
+use meshladder_judge::logs::{LineFilter, Terms};
 use meshladder_text::duration;
 use meshladder_text::time::Time;
 
@@ -10,9 +10,9 @@ use crate::args::logs::Filters;
 use crate::exit::{Failure, USAGE};
 
 /// Reads the filters; `taken_at` is what a duration is counted back from.
-pub(super) fn of(flags: &Filters, taken_at: Option<Time>) -> Result<Filter, Failure> {
+pub(super) fn of(flags: &Filters, taken_at: Option<Time>) -> Result<LineFilter, Failure> {
     let time = |text: &Option<String>| text.as_deref().map(|text| time(text, taken_at)).transpose();
-    Ok(Filter {
+    Ok(LineFilter {
         wanted: Terms {
             flags: flags.flag.clone(),
             clusters: flags.cluster.clone(),

@@ -8,21 +8,21 @@ use meshladder_collect::{Log, Options, Source};
 use meshladder_judge::ladder::Scope;
 use meshladder_mesh::{ObjectRef, PodFacts};
 
-use super::Behind;
+use super::BundleContext;
 use crate::args::Global;
 use crate::args::logs::Logs;
 use crate::cmd::target;
 use crate::exit::{Failure, UNREADABLE, USAGE};
 
 /// One log.
-pub(super) enum Input {
+pub(super) enum LogInput {
     /// A file or stdin.
     File { name: String, source: Source },
     /// A document of the bundle.
     Document(DocId),
 }
 
-impl Input {
+impl LogInput {
     /// As messages name it.
     pub(super) fn name(&self) -> &str {
         match self {
@@ -52,13 +52,13 @@ impl Input {
 pub(super) fn find(
     global: &Global,
     args: &Logs,
-    behind: Option<&Behind>,
-) -> Result<Vec<Input>, Failure> {
+    behind: Option<&BundleContext>,
+) -> Result<Vec<LogInput>, Failure> {
     let mut inputs = Vec::new();
     for word in &args.what {
         let source = Source::from(word.as_str());
         match behind {
-            _ if is_file(word) => inputs.push(Input::File {
+            _ if is_file(word) => inputs.push(LogInput::File {
                 name: source.to_string(),
                 source,
             }),
@@ -81,7 +81,7 @@ pub(super) fn find(
                 documents(behind)
                     .filter(|id| in_namespace(id, global))
                     .cloned()
-                    .map(Input::Document),
+                    .map(LogInput::Document),
             );
             if inputs.is_empty() {
                 return Err(Failure::new(UNREADABLE, "the source has no log"));
@@ -98,10 +98,13 @@ pub(super) fn find(
 
 /// Who wrote each log of a bundle, as namespace and pod: of each workload the first, since its pods
 /// write alike.
-pub(super) fn writers(inputs: &[Input], behind: &Behind) -> Vec<Option<(String, String)>> {
+pub(super) fn writers(
+    inputs: &[LogInput],
+    behind: &BundleContext,
+) -> Vec<Option<(String, String)>> {
     let mut found = std::collections::BTreeMap::new();
-    let writer = |input: &Input| {
-        let Input::Document(id) = input else {
+    let writer = |input: &LogInput| {
+        let LogInput::Document(id) = input else {
             return None;
         };
         let mut parts = id.split().1.split('/').skip(1);
@@ -126,7 +129,7 @@ pub(super) fn is_file(word: &str) -> bool {
     word == "-" || Path::new(word).exists()
 }
 
-fn documents(behind: &Behind) -> impl Iterator<Item = &DocId> {
+fn documents(behind: &BundleContext) -> impl Iterator<Item = &DocId> {
     behind.snapshot.ids().filter(|id| id.shape() == Shape::Log)
 }
 
@@ -139,13 +142,17 @@ fn in_namespace(id: &DocId, global: &Global) -> bool {
 }
 
 /// The logs of a pod, or of the pods of a workload.
-fn of_target(global: &Global, word: &str, behind: &Behind) -> Result<Vec<Input>, Failure> {
-    let logs_of = |namespace: &str, pod: &str| -> Vec<Input> {
+fn of_target(
+    global: &Global,
+    word: &str,
+    behind: &BundleContext,
+) -> Result<Vec<LogInput>, Failure> {
+    let logs_of = |namespace: &str, pod: &str| -> Vec<LogInput> {
         let start = format!("logs/{namespace}/{pod}/");
         documents(behind)
             .filter(|id| id.split().1.starts_with(&start))
             .cloned()
-            .map(Input::Document)
+            .map(LogInput::Document)
             .collect()
     };
     // Where pods may not be read, the logs' own names have to do.

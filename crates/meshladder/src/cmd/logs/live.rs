@@ -8,13 +8,13 @@ use std::time::Duration;
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::snapshot::{DocId, Need, Part, ProxyRef, Shape, Snapshot};
 use meshladder_collect::live::{Choice, Logs as Wish, ProxyWish, Purpose, Session};
-use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
+use meshladder_judge::logs::{Chunk, Collector, Event, LineFilter, LogFormats, Stats};
 use meshladder_mesh::Mesh;
 use meshladder_sim::walk::Call;
 use meshladder_text::time::Time;
 
-use super::input::Input;
-use super::{Behind, print_event};
+use super::input::LogInput;
+use super::{BundleContext, print_event};
 use crate::args::Global;
 use crate::args::logs::Logs;
 use crate::cmd::live;
@@ -75,13 +75,13 @@ impl Live {
     }
 
     /// The logs that could be read.
-    pub(super) fn inputs(&self, behind: &Behind) -> Result<Vec<Input>, Failure> {
+    pub(super) fn inputs(&self, behind: &BundleContext) -> Result<Vec<LogInput>, Failure> {
         let ids = self
             .pods
             .iter()
             .map(document)
             .filter(|id| behind.snapshot.ids().any(|other| other == id));
-        let inputs: Vec<Input> = ids.map(Input::Document).collect();
+        let inputs: Vec<LogInput> = ids.map(LogInput::Document).collect();
         if inputs.is_empty() {
             Err(Failure::new(UNREADABLE, "no log could be read"))
         } else {
@@ -90,7 +90,11 @@ impl Live {
     }
 
     /// The proxies that questions meet, read as well.
-    pub(super) fn along(mut self, behind: Behind, calls: &[Call]) -> Result<Behind, Failure> {
+    pub(super) fn along(
+        mut self,
+        behind: BundleContext,
+        calls: &[Call],
+    ) -> Result<BundleContext, Failure> {
         let mut snapshot = behind.snapshot;
         for call in calls {
             let ask = |_: &Snapshot, _: &Mesh| Some(call.clone());
@@ -100,11 +104,11 @@ impl Live {
     }
 
     /// The logs that are followed.
-    pub(super) fn followed(&self) -> Vec<Input> {
+    pub(super) fn followed(&self) -> Vec<LogInput> {
         self.pods
             .iter()
             .map(document)
-            .map(Input::Document)
+            .map(LogInput::Document)
             .collect()
     }
 
@@ -112,8 +116,8 @@ impl Live {
     pub(super) fn follow(
         &self,
         args: &Logs,
-        inputs: &[Input],
-        (formats, filter): (&LogFormats, &Filter),
+        inputs: &[LogInput],
+        (formats, filter): (&LogFormats, &LineFilter),
     ) -> Result<(Stats, bool), Failure> {
         progress::stop();
         let (sender, receiver) = sync_channel(256);
@@ -194,9 +198,9 @@ fn ago(text: &str) -> Option<Duration> {
 }
 
 /// The Snapshot and its index.
-pub(super) fn behind(snapshot: Snapshot) -> Behind {
+pub(super) fn behind(snapshot: Snapshot) -> BundleContext {
     let mesh = Mesh::build(&snapshot);
-    Behind { snapshot, mesh }
+    BundleContext { snapshot, mesh }
 }
 
 /// When a word is neither a file nor a pod.

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
+use meshladder_judge::logs::{Chunk, Collector, Event, LineFilter, LogFormats, Stats};
 
-use super::Behind;
-use super::input::Input;
+use super::BundleContext;
+use super::input::LogInput;
 use crate::exit::Failure;
 use crate::out;
 
 /// What a collector needs.
-type Settings<'s> = (&'s LogFormats, &'s Filter);
+type Settings<'s> = (&'s LogFormats, &'s LineFilter);
 
 /// Some lines of one log.
 struct Piece {
@@ -22,8 +22,8 @@ struct Piece {
 
 /// Counts all lines. Also whether a log could not be read to its end.
 pub(super) fn count(
-    inputs: &[Input],
-    behind: Option<&Behind>,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
     settings: Settings<'_>,
     threads: usize,
 ) -> Result<(Stats, bool), Failure> {
@@ -71,8 +71,8 @@ fn worker(settings: Settings<'_>, work: &Receiver<Piece>, empty: &Sender<Vec<u8>
 
 /// Pieces go round, so that the same threads give the same answer.
 fn pieces_to(
-    inputs: &[Input],
-    behind: Option<&Behind>,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
     doors: &[SyncSender<Piece>],
     used: &Receiver<Vec<u8>>,
 ) -> Result<bool, Failure> {
@@ -104,8 +104,8 @@ fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Tells each line, in order, as long as it is wanted. Whether a log could not be read to its end.
 pub(super) fn each(
-    inputs: &[Input],
-    behind: Option<&Behind>,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
     settings: Settings<'_>,
     mut tell: impl FnMut(Event<'_>) -> bool,
 ) -> Result<bool, Failure> {
@@ -133,8 +133,8 @@ pub(super) fn each(
 /// Hands out every log piece by piece until the taker wants no more; it gives a buffer back each
 /// time.
 fn pieces(
-    inputs: &[Input],
-    behind: Option<&Behind>,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
     mut take: impl FnMut(Piece) -> Option<Vec<u8>>,
 ) -> Result<bool, Failure> {
     let mut unread = false;
@@ -180,7 +180,11 @@ fn pieces(
     Ok(unread)
 }
 
-fn document(input: &Input, behind: Option<&Behind>, unread: &mut bool) -> Option<Vec<u8>> {
+fn document(
+    input: &LogInput,
+    behind: Option<&BundleContext>,
+    unread: &mut bool,
+) -> Option<Vec<u8>> {
     let opened = behind?.snapshot.open(&input.document());
     match opened {
         Ok(document) => Some(document.text.as_bytes().to_vec()),

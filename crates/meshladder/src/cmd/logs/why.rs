@@ -1,12 +1,12 @@
 //! From causes in logs to root causes: `why` is asked of a bundle for each.
 
 use meshladder_judge::ladder::Scope;
-use meshladder_judge::logs::{Asking, Cause, Group, Side, Summary, call, command};
+use meshladder_judge::logs::{Asking, LineGroup, LogCause, LogSide, LogSummary, call, command};
 use meshladder_judge::report::Report;
 use meshladder_sim::walk::Call;
 
-use super::Behind;
-use super::input::Input;
+use super::BundleContext;
+use super::input::LogInput;
 use crate::args::Global;
 use crate::cmd::ladder::climb;
 
@@ -15,9 +15,9 @@ const MOST: usize = 5;
 
 /// Of each cause the command that asks `why`.
 pub(super) fn commands(
-    summary: &Summary,
-    inputs: &[Input],
-    behind: Option<&Behind>,
+    summary: &LogSummary,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
     global: &Global,
 ) -> Vec<Option<String>> {
     let source = global
@@ -26,7 +26,7 @@ pub(super) fn commands(
         .map(|path| format!(" -s {}", path.display()))
         .collect::<Vec<_>>()
         .concat();
-    let one = |cause: &Cause| {
+    let one = |cause: &LogCause| {
         let group = seen_by_client(summary, cause);
         let asking = behind.and_then(|behind| asking(group, inputs, behind));
         command(group, asking.as_ref(), &source)
@@ -36,9 +36,9 @@ pub(super) fn commands(
 
 /// What `why` says of the first causes.
 pub(super) fn ask(
-    summary: &Summary,
-    inputs: &[Input],
-    behind: &Behind,
+    summary: &LogSummary,
+    inputs: &[LogInput],
+    behind: &BundleContext,
     most: usize,
 ) -> Vec<(usize, Report)> {
     let causes = summary.causes.iter().enumerate().take(most.min(MOST));
@@ -60,9 +60,9 @@ pub(super) fn ask(
 
 /// What `why` is asked of the first causes.
 pub(super) fn calls(
-    summary: &Summary,
-    inputs: &[Input],
-    behind: &Behind,
+    summary: &LogSummary,
+    inputs: &[LogInput],
+    behind: &BundleContext,
     most: usize,
 ) -> Vec<Call> {
     let causes = summary.causes.iter().take(most.min(MOST));
@@ -71,16 +71,17 @@ pub(super) fn calls(
         .collect()
 }
 
-fn asking(group: &Group, inputs: &[Input], behind: &Behind) -> Option<Asking> {
+fn asking(group: &LineGroup, inputs: &[LogInput], behind: &BundleContext) -> Option<Asking> {
     let source = group.examples.first().map(|example| example.source)?;
     call(group, &inputs.get(source)?.document(), &behind.mesh)
 }
 
 /// The caller's own line says best what it called and saw.
-fn seen_by_client<'s>(summary: &'s Summary, cause: &Cause) -> &'s Group {
+fn seen_by_client<'s>(summary: &'s LogSummary, cause: &LogCause) -> &'s LineGroup {
     let also = cause.also.iter().map(|(place, _)| &summary.groups[*place]);
     let own = &summary.groups[cause.group];
-    let outer = |group: &&Group| matches!(group.judgement.side, Side::Client | Side::Gateway);
+    let outer =
+        |group: &&LineGroup| matches!(group.judgement.side, LogSide::Client | LogSide::Gateway);
     if outer(&own) {
         own
     } else {

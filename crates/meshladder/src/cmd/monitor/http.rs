@@ -13,13 +13,13 @@ const LONGEST: usize = 8 << 10;
 const MOST: usize = 16;
 
 /// An answer.
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     status: u16,
     kind: &'static str,
     body: String,
 }
 
-impl Answer {
+impl HttpAnswer {
     pub(super) fn text(status: u16, body: &str) -> Self {
         Self {
             status,
@@ -38,7 +38,7 @@ impl Answer {
 }
 
 /// Answers requests for paths, for ever.
-pub(super) fn serve(listener: &TcpListener, answer: &(impl Fn(&str) -> Answer + Sync)) {
+pub(super) fn serve(listener: &TcpListener, answer: &(impl Fn(&str) -> HttpAnswer + Sync)) {
     let busy = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for stream in listener.incoming() {
@@ -56,7 +56,7 @@ pub(super) fn serve(listener: &TcpListener, answer: &(impl Fn(&str) -> Answer + 
     });
 }
 
-fn handle(mut stream: TcpStream, answer: &impl Fn(&str) -> Answer) -> io::Result<()> {
+fn handle(mut stream: TcpStream, answer: &impl Fn(&str) -> HttpAnswer) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = head(&mut stream)?;
     let mut words = head.lines().next().unwrap_or_default().split(' ');
@@ -65,11 +65,11 @@ fn handle(mut stream: TcpStream, answer: &impl Fn(&str) -> Answer) -> io::Result
     let given = match (method, path, version) {
         (Some("GET" | "HEAD"), Some(path), Some("HTTP/1.1" | "HTTP/1.0")) => answer(path),
         (Some(_), Some(_), Some("HTTP/1.1" | "HTTP/1.0")) => {
-            Answer::text(405, "GET and HEAD only\n")
+            HttpAnswer::text(405, "GET and HEAD only\n")
         }
-        _ => Answer::text(400, "not HTTP/1.1\n"),
+        _ => HttpAnswer::text(400, "not HTTP/1.1\n"),
     };
-    let Answer { status, kind, body } = given;
+    let HttpAnswer { status, kind, body } = given;
     let reason = match status {
         200 => "OK",
         400 => "Bad Request",
@@ -114,7 +114,7 @@ mod tests {
     fn said(request: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        std::thread::spawn(move || serve(&listener, &|path| Answer::text(200, path)));
+        std::thread::spawn(move || serve(&listener, &|path| HttpAnswer::text(200, path)));
         let mut stream = TcpStream::connect(address).expect("it listens");
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut text = String::new();
@@ -158,7 +158,7 @@ mod tests {
     fn an_endless_request_is_cut_off() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        std::thread::spawn(move || serve(&listener, &|path| Answer::text(200, path)));
+        std::thread::spawn(move || serve(&listener, &|path| HttpAnswer::text(200, path)));
         let mut stream = TcpStream::connect(address).expect("it listens");
         let long = format!("GET / HTTP/1.1\r\nx: {}", "y".repeat(100 << 10));
         let _ = stream.write_all(long.as_bytes());

@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use meshladder_judge::ladder::Scope;
 use meshladder_mesh::Mesh;
-use meshladder_output::monitor::exporter::{self, Family, Reading};
+use meshladder_output::monitor::exporter::{self, Family, MeshReading};
 use meshladder_text::time::Time;
 
 use super::http;
@@ -19,7 +19,7 @@ use crate::{out, progress};
 
 /// What is told until the next reading.
 struct State {
-    reading: Reading,
+    reading: MeshReading,
     families: Vec<Family>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn run(global: &Global, args: &Serve) -> Outcome {
         "listening on http://{}/metrics",
         listener.local_addr().map_err(cannot)?
     ));
-    let reading = Reading {
+    let reading = MeshReading {
         is_up: false,
         read_at: None,
         took: 0.0,
@@ -66,19 +66,19 @@ pub(super) fn run(global: &Global, args: &Serve) -> Outcome {
     Ok(0)
 }
 
-fn answer(path: &str, state: &RwLock<State>, most: usize) -> http::Answer {
+fn answer(path: &str, state: &RwLock<State>, most: usize) -> http::HttpAnswer {
     let state = held(state.read());
     match path {
-        "/metrics" => http::Answer::metrics(exporter::text(
+        "/metrics" => http::HttpAnswer::metrics(exporter::text(
             state.reading,
             env!("CARGO_PKG_VERSION"),
             &state.families,
             most,
         )),
-        "/healthz" if state.reading.is_up => http::Answer::text(200, "ok\n"),
-        "/healthz" => http::Answer::text(503, "what is watched cannot be read\n"),
-        "/" => http::Answer::text(200, "meshladder: see /metrics and /healthz\n"),
-        _ => http::Answer::text(404, "see /metrics and /healthz\n"),
+        "/healthz" if state.reading.is_up => http::HttpAnswer::text(200, "ok\n"),
+        "/healthz" => http::HttpAnswer::text(503, "what is watched cannot be read\n"),
+        "/" => http::HttpAnswer::text(200, "meshladder: see /metrics and /healthz\n"),
+        _ => http::HttpAnswer::text(404, "see /metrics and /healthz\n"),
     }
 }
 
@@ -93,7 +93,7 @@ fn read(global: &Global, args: &Serve, state: &RwLock<State>) {
         Ok(Ok(families)) => {
             state.families = families;
             let (read_at, took) = (Some(now()), begin.elapsed().as_secs_f64());
-            state.reading = Reading {
+            state.reading = MeshReading {
                 is_up: true,
                 read_at,
                 took,

@@ -21,8 +21,8 @@ use crate::out;
 pub(super) struct Parts {
     pub(super) with_headers: bool,
     pub(super) verbose: bool,
-    pub(super) clusters: cluster::Filter,
-    pub(super) listeners: listener::Filter,
+    pub(super) clusters: cluster::ClusterFilter,
+    pub(super) listeners: listener::ListenerFilter,
     pub(super) route: Option<String>,
 }
 
@@ -160,7 +160,7 @@ impl Parts {
             secret::table(&secret::select(dump), now, true, wide)
         )?;
         self.head(out, "ENDPOINTS")?;
-        let everything = eds::Filter::default();
+        let everything = eds::EndpointFilter::default();
         write!(
             out,
             "{}",

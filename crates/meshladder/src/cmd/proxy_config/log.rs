@@ -11,8 +11,8 @@ use super::Printer;
 use crate::args::Global;
 use crate::args::proxy_config::{From, Output};
 use crate::cmd::live;
-use crate::cmd::log_level::pods::{self, Found, each_pod};
-use crate::cmd::source::{self, Opened};
+use crate::cmd::log_level::pods::{self, PodSelection, each_pod};
+use crate::cmd::source::{self, ProxyDocument};
 use crate::exit::{Failure, ISTIOCTL_ERROR, Outcome};
 use crate::out;
 
@@ -31,7 +31,7 @@ pub(super) fn run(global: &Global, from: &From, case: &Case<'_>) -> Outcome {
         let what = "changing log levels, and pods by label, need a running cluster";
         return Err(Failure::new(ISTIOCTL_ERROR, what));
     }
-    let Opened {
+    let ProxyDocument {
         proxy, document, ..
     } = source::open(global, from, Shape::Logging)?;
     let mut printer = Printer::new(Output::Short, &document);
@@ -91,7 +91,7 @@ fn wanted_for_all(level: ComponentLevel) -> LevelRequest {
 }
 
 /// The pods of the target, or those with the labels.
-fn find(global: &Global, from: &From, case: &Case<'_>) -> Result<Found, Failure> {
+fn find(global: &Global, from: &From, case: &Case<'_>) -> Result<PodSelection, Failure> {
     let session = live::connect(global)?;
     let texts: Vec<String> = from.target.iter().cloned().collect();
     let Some(text) = case.selector else {

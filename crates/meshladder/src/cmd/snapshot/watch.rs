@@ -21,13 +21,13 @@ use crate::out;
 const LEAST_WINDOW: Duration = Duration::from_secs(60);
 
 /// What is waited for.
-enum Watched {
+enum Trigger {
     Finding(&'static Rule),
     Flag(&'static str),
 }
 
 pub(super) fn run(global: &Global, args: &Args, text: &str) -> Outcome {
-    let watched = Watched::parse(text)?;
+    let watched = Trigger::parse(text)?;
     let since = args
         .reading
         .since
@@ -55,9 +55,9 @@ fn look(
     global: &Global,
     args: &Args,
     since: Duration,
-    watched: &Watched,
+    watched: &Trigger,
 ) -> Result<Option<Snapshot>, Failure> {
-    if matches!(watched, Watched::Flag(_)) {
+    if matches!(watched, Trigger::Flag(_)) {
         let glance = glance(global, args, since)?;
         if glance
             .as_ref()
@@ -102,7 +102,7 @@ fn glance(global: &Global, args: &Args, since: Duration) -> Result<Option<Snapsh
     Ok((!session.is_interrupted()).then_some(snapshot))
 }
 
-impl Watched {
+impl Trigger {
     fn parse(text: &str) -> Result<Self, Failure> {
         let rule = rules::named(text).map(Self::Finding);
         rule.or_else(|| flags::named(text).map(|flag| Self::Flag(flag.code))).ok_or_else(|| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use meshladder_collect::live::{Purpose, Right};
-use meshladder_collect::prometheus::{Access, Client};
+use meshladder_collect::prometheus::{Client, Credentials};
 
 use super::server::Prometheus;
 use super::{program, run};
@@ -147,7 +147,7 @@ fn a_real_prometheus_scrapes_it_and_the_alerts_fire() {
         "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [rules.yaml]\nscrape_configs:\n- {{job_name: meshladder, honor_labels: true, static_configs: [{{targets: ['{}']}}]}}\n",
         exporter.address
     );
-    let mut prometheus = Prometheus::start("http", &Access::default(), &config, |path, _| {
+    let mut prometheus = Prometheus::start("http", &Credentials::default(), &config, |path, _| {
         std::fs::write(path.join("rules.yaml"), rules.join("\n")).expect("the folder takes files");
     });
     let client = prometheus.client();
@@ -181,7 +181,7 @@ fn a_cluster_is_read_round_by_round_and_the_last_round_is_kept_when_one_fails() 
         "global: {{scrape_interval: 1s}}\nscrape_configs:\n- {{job_name: meshladder, honor_labels: true, static_configs: [{{targets: ['{}']}}]}}\n",
         exporter.address
     );
-    let mut prometheus = Prometheus::start("http", &Access::default(), &config, |_, _| {});
+    let mut prometheus = Prometheus::start("http", &Credentials::default(), &config, |_, _| {});
     let client = prometheus.client();
     let mut holds = |query: &str| {
         let is_so = || {

@@ -354,7 +354,7 @@ fn both_sides_may_want_certificates() {
         of("client.pem")
     );
     let web = super::file(&folder, "web.yml", &web).display().to_string();
-    let access = meshladder_collect::prometheus::Access {
+    let access = meshladder_collect::prometheus::Credentials {
         cacert: Some(of("server.pem").into()),
         cert: Some(of("client.pem").into()),
         key: Some(of("client.key").into()),

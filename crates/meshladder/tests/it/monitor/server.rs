@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use meshladder_collect::prometheus::{Access, Client};
+use meshladder_collect::prometheus::{Client, Credentials};
 
 use super::{program, run};
 
@@ -28,7 +28,7 @@ impl Prometheus {
     /// storage.
     pub(super) fn start(
         scheme: &str,
-        access: &Access,
+        access: &Credentials,
         config: &str,
         fill: impl FnOnce(&Path, &mut Command),
     ) -> Self {
@@ -68,7 +68,7 @@ impl Prometheus {
 
     /// One that holds these series; see [`Series`].
     pub(crate) fn with(series: &[Series]) -> Self {
-        Self::start("http", &Access::default(), "{}", |folder, _| {
+        Self::start("http", &Credentials::default(), "{}", |folder, _| {
             store(folder, series)
         })
     }
@@ -88,7 +88,7 @@ impl Prometheus {
     }
 
     pub(super) fn client(&self) -> Client {
-        Client::at(&self.url, &Access::default()).expect("a URL")
+        Client::at(&self.url, &Credentials::default()).expect("a URL")
     }
 }
 

@@ -24,8 +24,9 @@ pub(super) fn text(format: &str) -> Result<TextFormat, String> {
             rest = after;
             continue;
         }
-        let end = operator_end(body)
-            .ok_or_else(|| format!("the operator at `%{}` has no end", head(body)))?;
+        let Some(end) = operator_end(body) else {
+            return Err(format!("the operator at `%{}` has no end", head(body)));
+        };
         compiled.slots.push(slot(&body[..end])?);
         rest = &body[end + 1..];
     }
@@ -53,33 +54,27 @@ fn operator_end(body: &str) -> Option<usize> {
 
 fn slot(operator: &str) -> Result<Slot, String> {
     let name = operator.split(['(', ':']).next().unwrap_or_default();
-    let is_word = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    if name.is_empty() || !name.chars().all(is_word) {
+    if !is_operator_name(name) {
         return Err(format!("`%{}%` is no command operator", head(operator)));
     }
-    let argument = operator
-        .split_once('(')
-        .and_then(|(_, rest)| rest.rsplit_once(')'))
-        .map_or("", |(inner, _)| inner);
-    let (field, class) = of_operator(name, argument);
-    let clock =
-        (field == Some(LogField::Start) && !argument.is_empty()).then(|| TimeFormat::new(argument));
-    // A time has blanks only where its format has them.
-    let class = if clock.is_some() && !argument.contains([' ', '"']) {
-        FieldShape::Name
-    } else {
-        class
-    };
-    // A length cuts a value anywhere, even inside its brackets.
-    let cut = operator
-        .rsplit_once(')')
-        .map_or(operator, |(_, rest)| rest)
-        .contains(':');
-    let class = if cut && class == FieldShape::Details {
-        FieldShape::Word
-    } else {
-        class
-    };
+    let argument = argument(operator);
+    let (field, mut class) = of_operator(name, argument);
+
+    let mut clock = None;
+    if field == Some(LogField::Start) && !argument.is_empty() {
+        clock = Some(TimeFormat::new(argument));
+        // A time has blanks only where its format has them.
+        if !argument.contains([' ', '"']) {
+            class = FieldShape::Name;
+        }
+    }
+
+    // A length (`%RESPONSE_CODE_DETAILS%:20`) cuts a value anywhere, even inside its brackets.
+    let behind = operator.rsplit_once(')').map_or(operator, |(_, rest)| rest);
+    if behind.contains(':') && class == FieldShape::Details {
+        class = FieldShape::Word;
+    }
+
     Ok(Slot {
         field,
         operator: operator.to_owned(),
@@ -87,6 +82,19 @@ fn slot(operator: &str) -> Result<Slot, String> {
         clock,
         then: String::new(),
     })
+}
+
+fn is_operator_name(name: &str) -> bool {
+    let is_of_name = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+    !name.is_empty() && name.bytes().all(is_of_name)
+}
+
+/// What stands in the operator's parentheses.
+fn argument(operator: &str) -> &str {
+    let Some((_, rest)) = operator.split_once('(') else {
+        return "";
+    };
+    rest.rsplit_once(')').map_or("", |(inner, _)| inner)
 }
 
 fn head(text: &str) -> String {
@@ -126,19 +134,23 @@ fn object(raw: Raw<'_>) -> Result<JsonFormat, String> {
             value,
         });
     }
+    // Envoy writes the members of an object in this order, and reading counts on it.
     keys.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(JsonFormat { keys })
 }
 
 /// None for a constant.
 fn value_of(mut format: TextFormat) -> Option<JsonValue> {
-    let is_one =
-        format.lead.is_empty() && matches!(&format.slots[..], [slot] if slot.then.is_empty());
-    if !is_one {
-        return (!format.slots.is_empty()).then(|| JsonValue::Text(Box::new(format)));
+    if format.slots.is_empty() {
+        return None;
+    }
+    let is_bare = format.lead.is_empty() && format.slots[0].then.is_empty();
+    if format.slots.len() > 1 || !is_bare {
+        return Some(JsonValue::Text(Box::new(format)));
     }
     let slot = format.slots.remove(0);
-    Some(slot.field.map_or(JsonValue::Other, |field| {
-        JsonValue::Field(field, slot.clock)
-    }))
+    Some(match slot.field {
+        Some(field) => JsonValue::Field(field, slot.clock),
+        None => JsonValue::Other,
+    })
 }

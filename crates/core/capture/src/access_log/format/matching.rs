@@ -14,7 +14,9 @@ impl TextFormat {
     /// it should be.
     pub(in crate::access_log) fn quick<'a>(&'a self, line: &'a str) -> Option<AccessRecord<'a>> {
         let bytes = line.as_bytes();
-        bytes.starts_with(self.lead.as_bytes()).then_some(())?;
+        if !bytes.starts_with(self.lead.as_bytes()) {
+            return None;
+        }
         let mut record = AccessRecord::of(line);
         let mut start = self.lead.len();
         let last = self.slots.len() - 1;
@@ -41,10 +43,13 @@ impl TextFormat {
     /// fields, in linear time.
     pub(in crate::access_log) fn careful<'a>(&'a self, line: &'a str) -> Option<AccessRecord<'a>> {
         let strict = self.strict.get_or_init(|| self.regex(false)).as_ref()?;
-        let captures = strict.captures(line).or_else(|| {
-            let loose = self.loose.get_or_init(|| self.regex(true)).as_ref()?;
-            loose.captures(line)
-        })?;
+        let captures = match strict.captures(line) {
+            Some(captures) => captures,
+            None => {
+                let loose = self.loose.get_or_init(|| self.regex(true)).as_ref()?;
+                loose.captures(line)?
+            }
+        };
         let mut record = AccessRecord::of(line);
         for (slot, value) in self.slots.iter().zip(captures.iter().skip(1)) {
             let (start, end) = value.map_or((0, 0), |value| (value.start(), value.end()));
@@ -59,10 +64,12 @@ impl TextFormat {
             return false;
         };
         for slot in self.slots.iter().take(2) {
-            let end = find(rest.as_bytes(), slot.then.as_bytes());
-            let Some(end) = end.filter(|&end| slot.class.fits(&rest.as_bytes()[..end])) else {
+            let Some(end) = find(rest.as_bytes(), slot.then.as_bytes()) else {
                 return false;
             };
+            if !slot.class.fits(&rest.as_bytes()[..end]) {
+                return false;
+            }
             rest = &rest[end + slot.then.len()..];
         }
         self.slots.len() > 1

@@ -27,35 +27,15 @@ pub(super) fn to_json(text: &str) -> Result<String, TextFault> {
         };
         let (name, host) = cluster_and_host(rest);
         // The lines of a cluster follow one another, and so do those of a host.
-        if clusters.last().is_none_or(|last| last.name != name) {
-            clusters.push(ClusterText {
-                name,
-                ..ClusterText::default()
-            });
-        }
-        let cluster = clusters
-            .last_mut()
-            .expect("a cluster was pushed for its first line");
-        match host {
-            None => drop(cluster.own.insert(key, value)),
-            Some(priority @ ("default_priority" | "high_priority")) => {
-                cluster
-                    .limits
-                    .entry(priority)
-                    .or_default()
-                    .push((key, value));
-            }
-            Some("outlier") => {}
-            Some(host) => {
-                if cluster.hosts.last().is_none_or(|(last, _)| *last != host) {
-                    cluster.hosts.push((host, Vec::new()));
-                }
-                cluster
-                    .hosts
-                    .last_mut()
-                    .expect("a host was pushed for its first line")
-                    .1
-                    .push((key, value));
+        match clusters.last_mut() {
+            Some(cluster) if cluster.name == name => cluster.add(host, key, value),
+            _ => {
+                let mut cluster = ClusterText {
+                    name,
+                    ..ClusterText::default()
+                };
+                cluster.add(host, key, value);
+                clusters.push(cluster);
             }
         }
     }
@@ -84,7 +64,26 @@ fn cluster_and_host(rest: &str) -> (&str, Option<&str>) {
     }
 }
 
-impl ClusterText<'_> {
+impl<'a> ClusterText<'a> {
+    /// Adds what one line says.
+    fn add(&mut self, host: Option<&'a str>, key: &'a str, value: &'a str) {
+        match host {
+            None => {
+                self.own.insert(key, value);
+            }
+            Some(priority @ ("default_priority" | "high_priority")) => {
+                let limits = self.limits.entry(priority).or_default();
+                limits.push((key, value));
+            }
+            // The settings of outlier detection; the JSON form has no place for them.
+            Some("outlier") => {}
+            Some(host) => match self.hosts.last_mut() {
+                Some((last, values)) if *last == host => values.push((key, value)),
+                _ => self.hosts.push((host, vec![(key, value)])),
+            },
+        }
+    }
+
     fn status(&self) -> Value {
         let mut members = vec![("name", Value::from(self.name))];
         for key in ["observability_name", "eds_service_name"] {
@@ -163,27 +162,23 @@ fn stat(key: &str, value: &str) -> Value {
 }
 
 fn address(host: &str) -> Value {
-    if let Some((listener, id)) = host
-        .strip_prefix("envoy://")
-        .and_then(|rest| rest.split_once('/'))
+    if let Some(rest) = host.strip_prefix("envoy://")
+        && let Some((listener, id)) = rest.split_once('/')
     {
         let internal = Value::object([("server_listener_name", listener), ("endpoint_id", id)]);
         return Value::nested(["envoy_internal_address"], internal);
     }
-    match host
-        .rsplit_once(':')
-        .and_then(|(address, port)| Some((address, port.parse::<u16>().ok()?)))
+    if let Some((address, port)) = host.rsplit_once(':')
+        && let Ok(port) = port.parse::<u16>()
     {
-        Some((address, port)) => {
-            let address = address.trim_start_matches('[').trim_end_matches(']');
-            let socket = [
-                ("address", Value::from(address)),
-                ("port_value", port.into()),
-            ];
-            Value::nested(["socket_address"], Value::object(socket))
-        }
-        None => Value::nested(["pipe", "path"], host),
+        let address = address.trim_start_matches('[').trim_end_matches(']');
+        let socket = [
+            ("address", Value::from(address)),
+            ("port_value", port.into()),
+        ];
+        return Value::nested(["socket_address"], Value::object(socket));
     }
+    Value::nested(["pipe", "path"], host)
 }
 
 /// `healthy`, or the flags behind slashes: `/failed_outlier_check/failed_eds_health`. EDS's own

@@ -28,41 +28,39 @@ impl LevelChange {
     /// The queries that make the change.
     pub fn queries(&self, style: QueryStyle) -> Vec<String> {
         let Some(all) = self.wanted.all else {
-            return queries(
-                &self
-                    .steps
-                    .iter()
-                    .map(|(name, (_, to))| (name.clone(), *to))
-                    .collect(),
-                style,
-            );
+            let mut to = BTreeMap::new();
+            for (name, (_, level)) in &self.steps {
+                to.insert(name.clone(), *level);
+            }
+            return queries(&to, style);
         };
-        let for_all = (!self.steps.is_empty()).then(|| format!("level={all}"));
-        for_all
-            .into_iter()
-            .chain(queries(&self.wanted.named, style))
-            .collect()
+        let mut queries = queries(&self.wanted.named, style);
+        // The level for all sets every component, so it has to come before those that are named.
+        if !self.steps.is_empty() {
+            queries.insert(0, format!("level={all}"));
+        }
+        queries
     }
 
     /// What has to be set to undo it: only what it changed, and only where that still holds. Who
     /// has another level by now was changed by somebody else, or began anew.
     pub fn undo(&self, now: &LogLevels) -> BTreeMap<String, ComponentLevel> {
-        let ours = |(name, (_, to)): &(&String, &(ComponentLevel, ComponentLevel))| {
-            now.0.get(*name) == Some(to)
-        };
-        self.steps
-            .iter()
-            .filter(ours)
-            .map(|(name, (from, _))| (name.clone(), *from))
-            .collect()
+        let mut undo = BTreeMap::new();
+        for (name, (from, to)) in &self.steps {
+            if now.0.get(name) == Some(to) {
+                undo.insert(name.clone(), *from);
+            }
+        }
+        undo
     }
 
     /// All that it changed, at the levels from before.
     pub fn before(&self) -> BTreeMap<String, ComponentLevel> {
-        self.steps
-            .iter()
-            .map(|(name, (from, _))| (name.clone(), *from))
-            .collect()
+        let mut before = BTreeMap::new();
+        for (name, (from, _)) in &self.steps {
+            before.insert(name.clone(), *from);
+        }
+        before
     }
 
     /// Whether all of it holds.
@@ -78,8 +76,9 @@ pub fn queries(levels: &BTreeMap<String, ComponentLevel>, style: QueryStyle) -> 
     if levels.len() > 1 && style == QueryStyle::Paths {
         return vec![format!("paths={}", LogLevels(levels.clone()).told())];
     }
-    levels
-        .iter()
-        .map(|(name, level)| format!("{name}={level}"))
-        .collect()
+    let mut queries = Vec::new();
+    for (name, level) in levels {
+        queries.push(format!("{name}={level}"));
+    }
+    queries
 }

@@ -29,30 +29,27 @@ impl DefaultLevels {
     /// else Istio's own.
     pub fn of_pod(pod: &Node) -> Self {
         let args = proxy_args(pod);
-        let annotations = pod.at(["metadata", "annotations"]);
-        let said = |flag: &str, key: &str| {
-            value_of(&args, flag).or_else(|| {
-                annotations
-                    .and_then(|all| all.str_at(key))
-                    .map(str::to_owned)
-            })
-        };
-        let usual = Self::default();
-        let level = said("--proxyLogLevel", "sidecar.istio.io/logLevel")
-            .and_then(|text| ComponentLevel::parse(text.trim()));
-        let components = said(
-            "--proxyComponentLogLevel",
-            "sidecar.istio.io/componentLogLevel",
-        );
-        let components = match components {
-            Some(text) if text.trim().is_empty() => Some(BTreeMap::new()),
-            Some(text) => LevelRequest::parse(&text).ok().map(|wanted| wanted.named),
-            None => None,
-        };
-        Self {
-            level: level.unwrap_or(usual.level),
-            components: components.unwrap_or(usual.components),
+        let mut levels = Self::default();
+
+        // The arguments are what the injector has made of the annotations.
+        let level = value_of(&args, "--proxyLogLevel")
+            .or_else(|| annotation(pod, "sidecar.istio.io/logLevel"));
+        if let Some(text) = level
+            && let Some(level) = ComponentLevel::parse(text.trim())
+        {
+            levels.level = level;
         }
+
+        let components = value_of(&args, "--proxyComponentLogLevel")
+            .or_else(|| annotation(pod, "sidecar.istio.io/componentLogLevel"));
+        if let Some(text) = components {
+            if text.trim().is_empty() {
+                levels.components.clear();
+            } else if let Ok(wanted) = LevelRequest::parse(text) {
+                levels.components = wanted.named;
+            }
+        }
+        levels
     }
 
     /// The level a component starts with.
@@ -65,33 +62,54 @@ impl DefaultLevels {
 
     /// The components that are not at it, with the level they should have.
     pub fn missed_by(&self, levels: &LogLevels) -> BTreeMap<String, ComponentLevel> {
-        let off = levels
-            .0
-            .iter()
-            .filter(|(name, level)| self.of(name) != **level);
-        off.map(|(name, _)| (name.clone(), self.of(name))).collect()
+        let mut missed = BTreeMap::new();
+        for (name, level) in &levels.0 {
+            let start = self.of(name);
+            if start != *level {
+                missed.insert(name.clone(), start);
+            }
+        }
+        missed
     }
+}
+
+fn annotation<'p>(pod: &'p Node, key: &str) -> Option<&'p str> {
+    pod.at(["metadata", "annotations"])?.str_at(key)
 }
 
 /// The arguments of the container `istio-proxy`, which a native sidecar has among the init
 /// containers.
-fn proxy_args(pod: &Node) -> Vec<String> {
-    let lists = ["containers", "initContainers"].into_iter();
-    let mut containers = lists.flat_map(|list| pod.at(["spec", list]).map_or(&[][..], Node::items));
-    let proxy = containers.find(|container| container.str_at("name") == Some("istio-proxy"));
-    let args = proxy.map_or(&[][..], |proxy| proxy.items_at("args"));
-    args.iter()
-        .filter_map(Node::str)
-        .map(str::to_owned)
-        .collect()
+fn proxy_args(pod: &Node) -> Vec<&str> {
+    for list in ["containers", "initContainers"] {
+        if let Some(args) = container_args(pod, list, "istio-proxy") {
+            return args;
+        }
+    }
+    Vec::new()
+}
+
+/// The arguments of the container of that name, in one of the pod's lists of containers.
+pub(crate) fn container_args<'p>(pod: &'p Node, list: &str, name: &str) -> Option<Vec<&'p str>> {
+    for container in pod.at(["spec", list])?.items() {
+        if container.str_at("name") == Some(name) {
+            let args = container.items_at("args");
+            return Some(args.iter().filter_map(Node::str).collect());
+        }
+    }
+    None
 }
 
 /// The value of a flag: `--flag=value`, or `--flag value`.
-pub(crate) fn value_of(args: &[String], flag: &str) -> Option<String> {
-    args.iter()
-        .enumerate()
-        .find_map(|(at, arg)| match arg.strip_prefix(flag)? {
-            "" => args.get(at + 1).cloned(),
-            rest => rest.strip_prefix('=').map(str::to_owned),
-        })
+pub(crate) fn value_of<'a>(args: &[&'a str], flag: &str) -> Option<&'a str> {
+    for (at, arg) in args.iter().enumerate() {
+        let value = match arg.strip_prefix(flag) {
+            Some("") => args.get(at + 1).copied(),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        };
+        if value.is_some() {
+            return value;
+        }
+    }
+    None
 }

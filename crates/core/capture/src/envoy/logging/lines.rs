@@ -28,69 +28,85 @@ impl ComponentLines {
     /// Takes the lines of the components that are wanted; with a level for all those of every
     /// component.
     pub fn new(wanted: &LevelRequest) -> Self {
-        let named = || wanted.named.keys().cloned().collect();
+        let components = match wanted.all {
+            Some(_) => None,
+            None => Some(wanted.named.keys().cloned().collect()),
+        };
         Self {
-            components: wanted.all.is_none().then(named),
+            components,
             open: None,
         }
     }
 
     /// Whether a line is wanted. What a component writes may take several lines.
     pub fn takes(&mut self, line: &str) -> bool {
-        let wanted = match LineOwner::line(line) {
-            LineOwner::Component(name) => self
-                .components
-                .as_ref()
-                .is_none_or(|all| all.contains(name)),
+        let wanted = match (LineOwner::line(line), self.open) {
+            (LineOwner::Component(name), _) => self.wants(name),
+            (LineOwner::More, Some(wanted)) => wanted,
             // A request's line may stand between the lines of an entry.
-            LineOwner::Other => return false,
-            LineOwner::More => match self.open {
-                Some(wanted) => wanted,
-                None => return false,
-            },
+            (LineOwner::Other, _) | (LineOwner::More, None) => return false,
         };
         self.open = (!is_end(line)).then_some(wanted);
         wanted
     }
+
+    fn wants(&self, component: &str) -> bool {
+        match &self.components {
+            Some(components) => components.contains(component),
+            None => true,
+        }
+    }
 }
 
-/// Istio has Envoy end each entry with its thread: `\tthread=23`.
+/// Istio has Envoy end each entry with its thread: `\tthread=23`. JSON has no line breaks in it.
 fn is_end(line: &str) -> bool {
-    line.rsplit_once("\tthread=")
-        .is_some_and(|(_, rest)| rest.bytes().all(|byte| byte.is_ascii_digit()))
-        || line.starts_with('{')
+    if line.starts_with('{') {
+        return true;
+    }
+    match line.rsplit_once("\tthread=") {
+        Some((_, thread)) => thread.bytes().all(|byte| byte.is_ascii_digit()),
+        None => false,
+    }
 }
 
 impl<'l> LineOwner<'l> {
     /// Reads the start of a line: Istio's text and JSON, and Envoy's own format.
     pub fn line(line: &'l str) -> Self {
-        if line.starts_with('{') {
-            return component_of_json(line).map_or(Self::Other, Self::Component);
-        }
-        if let Some(rest) = line.strip_prefix('[') {
-            return component_of_envoy(rest).map_or(Self::Other, Self::Component);
-        }
-        // `2026-11-15T16:57:16.401175Z\tdebug\tenvoy http
-        // source/common/http/conn_manager_impl.cc:2389\t…`
-        let mut parts = line.splitn(4, '\t');
-        let (Some(time), Some(_level), Some(scope)) = (parts.next(), parts.next(), parts.next())
-        else {
+        let component = if line.starts_with('{') {
+            component_of_json(line)
+        } else if let Some(rest) = line.strip_prefix('[') {
+            component_of_envoy(rest)
+        } else if let Some(scope) = scope_of_istio(line) {
+            scope.strip_prefix("envoy ").and_then(first_word)
+        } else {
             return Self::More;
         };
-        if !time.starts_with(|c: char| c.is_ascii_digit()) || !time.ends_with('Z') {
-            return Self::More;
+        match component {
+            Some(name) => Self::Component(name),
+            None => Self::Other,
         }
-        let component = scope
-            .strip_prefix("envoy ")
-            .and_then(|rest| rest.split(' ').next());
-        component.map_or(Self::Other, Self::Component)
     }
+}
+
+fn first_word(text: &str) -> Option<&str> {
+    text.split(' ').next()
+}
+
+/// `2026-11-15T16:57:16.401175Z\tdebug\tenvoy http source/common/http/conn_manager_impl.cc:2389\t…`
+fn scope_of_istio(line: &str) -> Option<&str> {
+    let mut parts = line.splitn(4, '\t');
+    let (time, _level, scope) = (parts.next()?, parts.next()?, parts.next()?);
+    if !time.as_bytes().first()?.is_ascii_digit() || !time.ends_with('Z') {
+        return None;
+    }
+    Some(scope)
 }
 
 /// `"scope":"envoy rbac"`
 fn component_of_json(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("\"scope\":\"envoy ")?;
-    rest.split_once('"').map(|(name, _)| name)
+    let (name, _) = rest.split_once('"')?;
+    Some(name)
 }
 
 /// `2026-11-15 16:57:18.495][28818][debug][http] [source/…`: an access log has one pair of
@@ -98,10 +114,10 @@ fn component_of_json(line: &str) -> Option<&str> {
 fn component_of_envoy(rest: &str) -> Option<&str> {
     let mut parts = rest.splitn(4, "][");
     let (time, thread, _, last) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let is_entry = !time.contains('"')
-        && !thread.is_empty()
-        && thread.bytes().all(|byte| byte.is_ascii_digit());
-    last.split_once(']')
-        .filter(|_| is_entry)
-        .map(|(name, _)| name)
+    let is_thread = !thread.is_empty() && thread.bytes().all(|byte| byte.is_ascii_digit());
+    if time.contains('"') || !is_thread {
+        return None;
+    }
+    let (name, _) = last.split_once(']')?;
+    Some(name)
 }

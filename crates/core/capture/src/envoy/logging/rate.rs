@@ -19,12 +19,11 @@ const SECOND: u64 = 1000;
 impl LogRate {
     /// Notes what was read; gives the bytes of the last second.
     pub fn add(&mut self, at: u64, bytes: u64) -> u64 {
-        while self
-            .recent
-            .front()
-            .is_some_and(|(then, _)| then + SECOND <= at)
+        while let Some(&(then, bytes)) = self.recent.front()
+            && then + SECOND <= at
         {
-            self.in_window -= self.recent.pop_front().map_or(0, |(_, bytes)| bytes);
+            self.recent.pop_front();
+            self.in_window -= bytes;
         }
         self.recent.push_back((at, bytes));
         self.in_window += bytes;
@@ -47,19 +46,25 @@ impl LogRate {
 /// Bytes a second of a log that was read from `seconds` ago on, with the time the kubelet puts
 /// before each line. A log that was cut at some size is measured by its own times.
 pub fn before(text: &str, seconds: u64, is_cut: bool) -> Option<u64> {
-    let mut lines = text.lines().filter_map(|line| {
-        let (time, rest) = line.split_once(' ')?;
-        Some((Time::parse(time)?, rest.len() as u64 + 1))
-    });
+    let mut bytes = 0;
+    let mut first = None;
+    let mut last = None;
+    for line in text.lines() {
+        let Some((time, rest)) = line.split_once(' ') else {
+            continue;
+        };
+        let Some(time) = Time::parse(time) else {
+            continue;
+        };
+        // The line break was written too.
+        bytes += rest.len() as u64 + 1;
+        first = first.or(Some(time));
+        last = Some(time);
+    }
     if !is_cut {
-        let bytes: u64 = lines.map(|(_, bytes)| bytes).sum();
         return Some(bytes / seconds.max(1));
     }
-    let (first, mut bytes) = lines.next()?;
-    let mut last = first;
-    for (time, len) in lines {
-        (last, bytes) = (time, bytes + len);
-    }
+    let (first, last) = (first?, last?);
     let millis = (last.seconds - first.seconds) * 1000
         + (i64::from(last.nanos) - i64::from(first.nanos)) / 1_000_000;
     Some(bytes * 1000 / u64::try_from(millis).ok()?.max(1))
@@ -73,9 +78,7 @@ pub fn cpu(text: &str) -> Option<f64> {
         Some(number) => (number, 1.0),
         None => (text, 1e3),
     };
-    number
-        .parse::<f64>()
-        .ok()
-        .filter(|number| number.is_finite())
-        .map(|number| number * factor)
+    let number: f64 = number.parse().ok()?;
+    // Rust reads `inf` and `nan` too.
+    number.is_finite().then_some(number * factor)
 }

@@ -22,35 +22,38 @@ impl LevelRequest {
     /// When a level or a name is none.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut wanted = Self::default();
-        for part in text
-            .split(',')
-            .map(str::trim)
-            .filter(|part| !part.is_empty())
-        {
-            let (name, level) = part.rsplit_once([':', '=']).unwrap_or(("all", part));
-            let name = name.rsplit("::").next().unwrap_or(name);
-            let level = ComponentLevel::parse(level).ok_or_else(|| {
-                let known = ComponentLevel::ALL.map(ComponentLevel::word).join(", ");
-                format!("`{level}` is no log level: there are {known}")
-            })?;
-            match name {
-                "all" | "*" => {
-                    wanted = Self {
-                        all: Some(level),
-                        named: BTreeMap::new(),
-                    }
-                }
-                "" => return Err(format!("`{part}` names no component: try rbac:{level}")),
-                name if !name.bytes().all(is_of_name) => {
-                    return Err(format!("`{name}` is no component's name: try rbac:{level}"));
-                }
-                name => drop(wanted.named.insert(name.to_owned(), level)),
+        for part in text.split(',').map(str::trim) {
+            if !part.is_empty() {
+                wanted.add(part)?;
             }
         }
         if wanted == Self::default() {
             return Err("no level is named: try rbac:debug,jwt:debug".to_owned());
         }
         Ok(wanted)
+    }
+
+    /// Adds one part of the list, such as `rbac:debug`.
+    fn add(&mut self, part: &str) -> Result<(), String> {
+        let (name, level) = part.rsplit_once([':', '=']).unwrap_or(("all", part));
+        let name = name.rsplit("::").next().unwrap_or(name);
+        let Some(level) = ComponentLevel::parse(level) else {
+            let known = ComponentLevel::ALL.map(ComponentLevel::word).join(", ");
+            return Err(format!("`{level}` is no log level: there are {known}"));
+        };
+        if matches!(name, "all" | "*") {
+            self.all = Some(level);
+            self.named.clear();
+            return Ok(());
+        }
+        if name.is_empty() {
+            return Err(format!("`{part}` names no component: try rbac:{level}"));
+        }
+        if !name.bytes().all(is_of_name) {
+            return Err(format!("`{name}` is no component's name: try rbac:{level}"));
+        }
+        self.named.insert(name.to_owned(), level);
+        Ok(())
     }
 
     /// Whether all components would log each request.
@@ -63,23 +66,28 @@ impl LevelRequest {
     /// # Errors
     /// The components that this Envoy does not have.
     pub fn on(&self, levels: &LogLevels) -> Result<LevelChange, String> {
-        let unknown = self
-            .named
-            .keys()
-            .filter(|name| !levels.0.contains_key(*name));
-        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
-        if !unknown.is_empty() {
-            return Err(format!(
-                "this Envoy has no component {}",
-                unknown.join(", ")
-            ));
+        let mut unknown = Vec::new();
+        for name in self.named.keys() {
+            if !levels.0.contains_key(name) {
+                unknown.push(name.as_str());
+            }
         }
-        let steps = levels.0.iter().filter_map(|(name, from)| {
-            let to = *self.named.get(name).or(self.all.as_ref())?;
-            (to != *from).then(|| (name.clone(), (*from, to)))
-        });
+        if !unknown.is_empty() {
+            let unknown = unknown.join(", ");
+            return Err(format!("this Envoy has no component {unknown}"));
+        }
+
+        let mut steps = BTreeMap::new();
+        for (name, from) in &levels.0 {
+            let Some(to) = self.named.get(name).copied().or(self.all) else {
+                continue;
+            };
+            if to != *from {
+                steps.insert(name.clone(), (*from, to));
+            }
+        }
         Ok(LevelChange {
-            steps: steps.collect(),
+            steps,
             wanted: self.clone(),
         })
     }

@@ -15,7 +15,8 @@ pub(super) fn mapping_start(text: &[u8], at: usize, known: Option<(usize, usize)
     let mut line = BlockLine::around(text, at);
     let column = line.key_column();
     let mut start = line.start + column;
-    while line.indent() == column || line.is_blank() || line.indent() > column {
+    // A line that is indented less ends the mapping, unless nothing is on it.
+    while line.indent() >= column || line.is_blank() {
         let Some(above) = line.above() else { break };
         line = above;
         if line.is_marker() {
@@ -44,46 +45,30 @@ pub(super) fn key_place(text: &[u8], at: usize) -> usize {
 /// Reads the mapping that starts at `start`.
 pub(super) fn mapping(text: &[u8], start: usize) -> Node {
     let column = start - BlockLine::around(text, start).start;
-    BlockReader {
-        text,
-        at: start,
-        depth: 0,
-    }
-    .mapping(column)
+    BlockReader::new(text, start).mapping(column)
 }
 
 /// Reads the one member whose key is at `start`.
 pub(super) fn member(text: &[u8], start: usize) -> Option<Member> {
     let column = start - BlockLine::around(text, start).start;
-    BlockReader {
-        text,
-        at: start,
-        depth: 0,
-    }
-    .member(column)
+    BlockReader::new(text, start).member(column)
 }
 
 /// Reads the list item that follows the one on the line of `at`.
 pub(super) fn next_item(text: &[u8], at: usize) -> Option<Node> {
     let item = BlockLine::around(text, at);
-    let next = item
-        .below()
-        .filter(|next| next.has_dash() && next.indent() == item.indent())?;
+    let next = item.below()?;
+    if !next.has_dash() || next.indent() != item.indent() {
+        return None;
+    }
     let start = next.start + next.key_column();
-    Some(
-        BlockReader {
-            text,
-            at: start,
-            depth: 0,
-        }
-        .scalar(start, next.indent()),
-    )
+    Some(BlockReader::new(text, start).scalar(start, next.indent()))
 }
 
 /// Reads the value that the anchor which ends at `at` is put on.
 pub(super) fn anchored(text: &[u8], at: usize) -> Node {
     let line = BlockLine::around(text, at);
-    BlockReader { text, at, depth: 0 }.value_of_key(at, line.key_column())
+    BlockReader::new(text, at).value_of_key(at, line.key_column())
 }
 
 #[derive(Clone, Copy)]
@@ -151,13 +136,20 @@ struct BlockReader<'a> {
 }
 
 impl<'a> BlockReader<'a> {
-    /// The next line with something on it, of those below `at`.
+    fn new(text: &'a [u8], at: usize) -> Self {
+        Self { text, at, depth: 0 }
+    }
+
+    /// The next line with something on it, of those below `at`; none at the end of the document.
     fn line_below(&self) -> Option<BlockLine<'a>> {
-        let mut next = BlockLine::around(self.text, self.at).below();
-        while let Some(line) = next.filter(|line| line.is_blank()) {
-            next = line.below();
+        let mut line = BlockLine::around(self.text, self.at).below()?;
+        while line.is_blank() {
+            line = line.below()?;
         }
-        next.filter(|line| !line.is_marker())
+        if line.is_marker() {
+            return None;
+        }
+        Some(line)
     }
 
     /// The value at the reader's place; what belongs to it is indented deeper than `parent`.
@@ -181,27 +173,23 @@ impl<'a> BlockReader<'a> {
         let start = self.at;
         let mut members = Vec::new();
         loop {
-            let stray = |node: Node| Member {
-                key: "".into(),
-                key_span: Span::at(node.span.start()),
-                value: node,
-            };
-            let member = self
-                .member(column)
-                .unwrap_or_else(|| stray(self.scalar(self.at, column)));
-            members.push(member);
-            match self.line_below() {
-                Some(line) if line.indent() == column && !line.has_dash() => {
-                    self.at = line.start + column
-                }
-                Some(line) if line.indent() > column => self.at = line.start + line.indent(),
-                _ => {
-                    break Node {
-                        value: Value::Object(members.into()),
-                        span: (start..self.at).into(),
-                    };
-                }
+            members.push(match self.member(column) {
+                Some(member) => member,
+                // Whatever is no name is taken for a value.
+                None => nameless(self.scalar(self.at, column)),
+            });
+            let Some(line) = self.line_below() else { break };
+            let is_key = line.indent() == column && !line.has_dash();
+            // Deeper than it should be; it is still in here somewhere.
+            let is_stray = line.indent() > column;
+            if !is_key && !is_stray {
+                break;
             }
+            self.at = line.start + line.indent();
+        }
+        Node {
+            value: Value::Object(members.into()),
+            span: (start..self.at).into(),
         }
     }
 
@@ -211,17 +199,15 @@ impl<'a> BlockReader<'a> {
         loop {
             let content = run(self.text, self.at + 1, |b| b == b' ');
             items.push(self.nested(content, column + content - self.at, column));
-            match self.line_below() {
-                Some(line) if line.indent() == column && line.has_dash() => {
-                    self.at = line.start + column
-                }
-                _ => {
-                    break Node {
-                        value: Value::Array(items.into()),
-                        span: (start..self.at).into(),
-                    };
-                }
+            let Some(line) = self.line_below() else { break };
+            if line.indent() != column || !line.has_dash() {
+                break;
             }
+            self.at = line.start + column;
+        }
+        Node {
+            value: Value::Array(items.into()),
+            span: (start..self.at).into(),
         }
     }
 
@@ -259,15 +245,16 @@ impl<'a> BlockReader<'a> {
     /// The value that starts on a line of its own below `place`.
     fn value_below(&mut self, place: usize, parent: usize) -> Node {
         self.at = place;
-        match self.line_below() {
-            Some(line) if line.indent() > parent || line.indent() == parent && line.has_dash() => {
-                self.at = line.start + line.indent();
-                self.node(line.indent(), parent)
-            }
-            _ => Node {
-                value: Value::Null,
-                span: Span::at(place),
-            },
+        // A list may stand right under its key.
+        if let Some(line) = self.line_below()
+            && (line.indent() > parent || line.indent() == parent && line.has_dash())
+        {
+            self.at = line.start + line.indent();
+            return self.node(line.indent(), parent);
+        }
+        Node {
+            value: Value::Null,
+            span: Span::at(place),
         }
     }
 
@@ -282,34 +269,37 @@ impl<'a> BlockReader<'a> {
                 scalar(self.text, start..end)
             }
             Some(b'|' | b'>') => scalar(self.text, start..end_of_deeper(line, parent).max(start)),
-            _ => {
-                let text = &self.text[start..line.end];
-                let comment = memchr::memmem::find(text, b" #").unwrap_or(text.len());
-                let end = end_of_deeper(line, parent);
-                let end = if end > line.end {
-                    end
-                } else {
-                    start + text[..comment].trim_ascii_end().len()
-                };
-                scalar(self.text, start..end)
-            }
+            _ => scalar(self.text, start..self.plain_end(start, line, parent)),
         };
         self.at = node.span.end().max(start);
         node
     }
 
+    /// The end of a plain scalar that starts on this line: the lines below that belong to it, or
+    /// what stands on the line before a comment.
+    fn plain_end(&self, start: usize, line: BlockLine<'_>, parent: usize) -> usize {
+        let end = end_of_deeper(line, parent);
+        if end > line.end {
+            return end;
+        }
+        let text = &self.text[start..line.end];
+        let comment = memchr::memmem::find(text, b" #").unwrap_or(text.len());
+        start + text[..comment].trim_ascii_end().len()
+    }
+
     /// The key at the reader's place, and its colon.
     fn key(&self) -> Option<(Range<usize>, usize)> {
         let line = &self.text[self.at..BlockLine::around(self.text, self.at).end];
-        let is_end =
-            |at: usize| line[at] == b':' && line.get(at + 1).is_none_or(u8::is_ascii_whitespace);
         let end = match line.first()? {
             &quote @ (b'"' | b'\'') => flow::close_quote(line, 1, quote) + 1,
             b'{' | b'[' | b'|' | b'>' | b'#' | b'%' | b'@' | b'`' => return None,
-            _ => (0..line.len()).find(|&at| is_end(at))?,
+            _ => (0..line.len()).find(|&at| is_colon(line, at))?,
         };
         let colon = run(line, end.min(line.len()), |b| b == b' ');
-        (colon < line.len() && is_end(colon)).then(|| (self.at..self.at + end, self.at + colon))
+        if !is_colon(line, colon) {
+            return None;
+        }
+        Some((self.at..self.at + end, self.at + colon))
     }
 
     /// Goes past an anchor and a tag.
@@ -320,6 +310,19 @@ impl<'a> BlockReader<'a> {
             place = run(self.text, place, |b| b == b' ');
         }
         place
+    }
+}
+
+/// Whether a colon that ends a key stands there: `a:b` is a value.
+fn is_colon(line: &[u8], at: usize) -> bool {
+    line.get(at) == Some(&b':') && line.get(at + 1).is_none_or(u8::is_ascii_whitespace)
+}
+
+fn nameless(node: Node) -> Member {
+    Member {
+        key: "".into(),
+        key_span: Span::at(node.span.start()),
+        value: node,
     }
 }
 

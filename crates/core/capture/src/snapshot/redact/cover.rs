@@ -9,6 +9,8 @@ use meshladder_text::tree::Value;
 
 const REDACTED: &[u8] = b"[redacted]";
 
+const STARS: &[u8; 10] = b"**********";
+
 /// Stands where there is no room for quotes: text, as what was there.
 const SHORT: &[u8] = b"_";
 
@@ -20,6 +22,16 @@ const MAX_LINE: usize = 1024;
 pub(super) struct SecretMark {
     pub range: Range<usize>,
     pub form: SecretForm,
+}
+
+impl SecretMark {
+    /// A string, or a part of one.
+    pub(super) fn text(range: Range<usize>) -> Self {
+        Self {
+            range,
+            form: SecretForm::Text,
+        }
+    }
 }
 
 /// What kind of text a secret is.
@@ -96,9 +108,9 @@ impl Compaction<'_> {
     fn cover(&mut self, SecretMark { range, form }: &SecretMark) {
         let mut is_first = true;
         while self.read < range.end {
-            let line = &self.bytes[self.read..range.end];
-            let line =
-                &line[..memchr::memchr(b'\n', line).map_or(line.len(), |newline| newline + 1)];
+            let rest = &self.bytes[self.read..range.end];
+            let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
+            let line = &rest[..length];
             let indent = if is_first {
                 0
             } else {
@@ -116,41 +128,43 @@ impl Compaction<'_> {
         }
     }
 
+    /// Writes no more than was there: the text is rewritten in place.
     fn cover_line(&mut self, length: usize, form: SecretForm) {
-        const STARS: &[u8; 10] = b"**********";
-        let text = |length: usize| {
-            if length < REDACTED.len() {
-                &STARS[..length]
-            } else {
-                REDACTED
-            }
-        };
         match form {
-            SecretForm::Text => self.put([text(length), b"", b""]),
-            SecretForm::InFlow => self.put([&STARS[..length.min(10)], b"", b""]),
-            SecretForm::Plain if length > 2 => self.put([b"'", text(length - 2), b"'"]),
+            SecretForm::Text => self.put([replacement(length), b"", b""]),
+            SecretForm::InFlow => self.put([&STARS[..length.min(STARS.len())], b"", b""]),
+            SecretForm::Plain if length > 2 => self.put([b"'", replacement(length - 2), b"'"]),
             SecretForm::Plain => self.put([&SHORT[..length.min(1)], b"", b""]),
             SecretForm::Number => self.put([&b"0"[..length.min(1)], b"", b""]),
         }
     }
 }
 
+/// What stands for a secret of so many bytes.
+fn replacement(length: usize) -> &'static [u8] {
+    if length < REDACTED.len() {
+        &STARS[..length]
+    } else {
+        REDACTED
+    }
+}
+
 /// Whether nothing secret is left here: what Envoy or we wrote there before.
 pub(super) fn is_blank(text: &[u8]) -> bool {
-    let is_covered = |line: &[u8]| {
-        let line = line.trim_ascii();
-        let line = line
-            .strip_prefix(b"'")
-            .and_then(|line| line.strip_suffix(b"'"))
-            .unwrap_or(line);
-        // The second is the first in base64.
-        line == REDACTED
-            || line == b"W3JlZGFjdGVkXQ=="
-            || line.iter().all(|&b| b == b'*')
-            || line == b"0"
-            || line == SHORT
-    };
     text.split(|&b| b == b'\n').all(is_covered)
+}
+
+fn is_covered(line: &[u8]) -> bool {
+    let line = match line.trim_ascii() {
+        [b'\'', inside @ .., b'\''] => inside,
+        line => line,
+    };
+    // The second is the first in base64.
+    line == REDACTED
+        || line == b"W3JlZGFjdGVkXQ=="
+        || line.iter().all(|&b| b == b'*')
+        || line == b"0"
+        || line == SHORT
 }
 
 /// The mark for a scalar value, by the bytes of its node.
@@ -175,14 +189,13 @@ pub(super) fn of_scalar(text: &[u8], span: Range<usize>, is_json: bool) -> Optio
             _ => (span, SecretForm::Number),
         },
     };
-    match scheme(&text[range.clone()]) {
-        0 => Some(SecretMark { range, form }),
-        scheme if form == SecretForm::Plain => Some(in_yaml(text, range.start + scheme..range.end)),
-        scheme => Some(SecretMark {
-            range: range.start + scheme..range.end,
-            form,
-        }),
+    let scheme = scheme(&text[range.clone()]);
+    let range = range.start + scheme..range.end;
+    // Behind a scheme it is only a part of the scalar.
+    if scheme > 0 && form == SecretForm::Plain {
+        return Some(in_yaml(text, range));
     }
+    Some(SecretMark { range, form })
 }
 
 /// The length of the authentication scheme that a header's value starts with: it tells what kind of
@@ -196,28 +209,25 @@ pub(super) fn scheme(value: &[u8]) -> usize {
         "Negotiate ",
         "ApiKey ",
     ];
-    let starts = |scheme: &&&str| {
-        value
-            .get(..scheme.len())
-            .is_some_and(|v| v.eq_ignore_ascii_case(scheme.as_bytes()))
-    };
-    SCHEMES.iter().find(starts).map_or(0, |scheme| scheme.len())
+    for scheme in SCHEMES {
+        let start = value.get(..scheme.len()).unwrap_or_default();
+        if start.eq_ignore_ascii_case(scheme.as_bytes()) {
+            return scheme.len();
+        }
+    }
+    0
 }
 
 /// The mark for a secret somewhere in the lines of a YAML text.
 pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> SecretMark {
-    let before = &text[range.start.saturating_sub(MAX_LINE)..range.start];
-    let before = &before[memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1)..];
-    let rest = &text[range.end..text.len().min(range.end + MAX_LINE)];
-    let rest = rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())].trim_ascii_end();
-    let count = |list: &[u8]| before.iter().filter(|b| list.contains(b)).count();
-    if count(b"\"") % 2 == 1 || count(b"'") % 2 == 1 || matches!(rest.first(), Some(b'"' | b'\'')) {
-        return SecretMark {
-            range,
-            form: SecretForm::Text,
-        };
+    let before = line_before(text, range.start);
+    let rest = line_behind(text, range.end);
+    let in_quotes = count(before, b"\"") % 2 == 1 || count(before, b"'") % 2 == 1;
+    if in_quotes || matches!(rest.first(), Some(b'"' | b'\'')) {
+        return SecretMark::text(range);
     }
-    let in_flow = count(b"{[") > count(b"}]");
+
+    let in_flow = count(before, b"{[") > count(before, b"}]");
     let lead = before.trim_ascii();
     let is_start = match lead.last() {
         Some(b':') => before.ends_with(b" "),
@@ -232,28 +242,44 @@ pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> SecretMark {
         Some(b':') => lead.is_empty(),
         Some(_) => rest.trim_ascii_start().starts_with(b"#"),
     };
-    let end = rest
-        .iter()
-        .position(|b| in_flow && b",]}".contains(b))
-        .unwrap_or(rest.len());
-    let tail = rest[..end].trim_ascii_end();
-    match (is_start, is_end, in_flow) {
-        (true, true, _) => SecretMark {
-            range,
-            form: SecretForm::Plain,
-        },
+    let tail = rest_of_scalar(rest, in_flow);
+
+    let (range, form) = if is_start && is_end {
+        (range, SecretForm::Plain)
+    } else if is_start && memchr::memchr2(b'"', b'\'', tail).is_none() {
         // What follows is part of the same scalar, and the quotes must stand around all of it.
-        (true, false, _) if memchr::memchr2(b'"', b'\'', tail).is_none() => SecretMark {
-            range: range.start..range.end + tail.len(),
-            form: SecretForm::Plain,
-        },
-        (_, _, true) => SecretMark {
-            range,
-            form: SecretForm::InFlow,
-        },
-        (..) => SecretMark {
-            range,
-            form: SecretForm::Text,
-        },
+        (range.start..range.end + tail.len(), SecretForm::Plain)
+    } else if in_flow {
+        (range, SecretForm::InFlow)
+    } else {
+        (range, SecretForm::Text)
+    };
+    SecretMark { range, form }
+}
+
+/// What stands before a place on its line, as far as it is looked at.
+fn line_before(text: &[u8], at: usize) -> &[u8] {
+    let before = &text[at.saturating_sub(MAX_LINE)..at];
+    let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+    &before[start..]
+}
+
+/// What stands behind a place on its line, as far as it is looked at.
+fn line_behind(text: &[u8], at: usize) -> &[u8] {
+    let rest = &text[at..text.len().min(at + MAX_LINE)];
+    let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    rest[..end].trim_ascii_end()
+}
+
+fn count(text: &[u8], list: &[u8]) -> usize {
+    text.iter().filter(|b| list.contains(b)).count()
+}
+
+/// The rest of a line up to where a scalar in a flow collection ends.
+fn rest_of_scalar(rest: &[u8], in_flow: bool) -> &[u8] {
+    if !in_flow {
+        return rest.trim_ascii_end();
     }
+    let end = rest.iter().position(|b| b",]}".contains(b));
+    rest[..end.unwrap_or(rest.len())].trim_ascii_end()
 }

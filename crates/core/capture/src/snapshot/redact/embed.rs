@@ -54,18 +54,18 @@ impl InnerText {
 
     /// A character by its number. Only the ASCII ones matter here; others stand for themselves.
     fn unicode(&mut self, source: &[u8], digits: usize) -> usize {
-        let digits = source
-            .get(2..2 + digits)
-            .and_then(|digits| str::from_utf8(digits).ok());
-        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let ascii = code
-            .and_then(|code| u8::try_from(code).ok())
-            .filter(u8::is_ascii);
-        self.text.push(ascii.unwrap_or(b'?'));
-        2 + if code.is_some() {
-            digits.map_or(0, str::len)
-        } else {
-            0
+        let Some(code) = code_of(source.get(2..2 + digits)) else {
+            self.text.push(b'?');
+            return 2;
+        };
+        match u8::try_from(code) {
+            Ok(ascii) if ascii.is_ascii() => self.text.push(ascii),
+            _ => self.text.push(b'?'),
         }
+        2 + digits
     }
+}
+
+fn code_of(digits: Option<&[u8]>) -> Option<u32> {
+    u32::from_str_radix(str::from_utf8(digits?).ok()?, 16).ok()
 }

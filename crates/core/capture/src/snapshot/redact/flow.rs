@@ -97,15 +97,15 @@ pub(super) fn scalar_text(raw: &[u8]) -> std::sync::Arc<str> {
 pub(super) fn scalar(raw: &[u8]) -> Value {
     match raw {
         b"null" | b"~" => Value::Null,
-        b"true" | b"false" => Value::Bool(raw == b"true"),
-        _ if raw
-            .iter()
-            .all(|b| b.is_ascii_digit() || b"+-.eE".contains(b)) =>
-        {
-            Value::Number(scalar_text(raw))
-        }
+        b"true" => Value::Bool(true),
+        b"false" => Value::Bool(false),
+        _ if raw.iter().all(|&b| is_of_number(b)) => Value::Number(scalar_text(raw)),
         _ => Value::String(scalar_text(raw)),
     }
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || b"+-.eE".contains(&byte)
 }
 
 struct FlowReader<'a> {
@@ -138,46 +138,49 @@ impl FlowReader<'_> {
         let mut members = Vec::new();
         self.at += 1;
         while self.next_item() {
-            let key_span = self.scalar();
-            let raw = &self.text[key_span.clone()];
-            let colon = skip_space(self.text, self.at);
-            members.push(if self.text.get(colon) == Some(&b':') {
-                self.at = colon + 1;
-                Member {
-                    key: scalar_text(raw).into(),
-                    value: self.nested(Self::value),
-                    key_span: key_span.into(),
-                }
-            } else {
-                // A name without a value or a value without a name: it is taken for a value.
-                let key_span = key_span.into();
-                Member {
-                    key: "".into(),
-                    value: Node {
-                        value: scalar(raw),
-                        span: key_span,
-                    },
-                    key_span,
-                }
-            });
+            members.push(self.member());
         }
         Value::Object(members.into())
+    }
+
+    fn member(&mut self) -> Member {
+        let span = self.scalar();
+        let raw = &self.text[span.clone()];
+        let colon = skip_space(self.text, self.at);
+        if self.text.get(colon) == Some(&b':') {
+            self.at = colon + 1;
+            return Member {
+                key: scalar_text(raw).into(),
+                value: self.nested_value(),
+                key_span: span.into(),
+            };
+        }
+        // A name without a value or a value without a name: it is taken for a value.
+        let value = Node {
+            value: scalar(raw),
+            span: span.into(),
+        };
+        Member {
+            key: "".into(),
+            key_span: value.span,
+            value,
+        }
     }
 
     fn array(&mut self) -> Value {
         let mut items = Vec::new();
         self.at += 1;
         while self.next_item() {
-            items.push(self.nested(Self::value));
+            items.push(self.nested_value());
         }
         Value::Array(items.into())
     }
 
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+    fn nested_value(&mut self) -> Node {
         self.depth += 1;
-        let read = read(self);
+        let value = self.value();
         self.depth -= 1;
-        read
+        value
     }
 
     /// Moves to the next member or element; false behind the closing bracket and at the end of the
@@ -208,19 +211,21 @@ impl FlowReader<'_> {
 
     /// The end of a scalar without quotes. It is never empty, so that every call moves on.
     fn bare_end(&self, start: usize) -> usize {
-        let rest = &self.text[start + 1..];
-        let is_colon = |at: usize| {
-            rest[at] == b':'
-                && rest
-                    .get(at + 1)
-                    .is_none_or(|b| b.is_ascii_whitespace() || b"\"'{[".contains(b))
-        };
-        let is_end = |at: &usize| b",]}\n".contains(&rest[*at]) || is_colon(*at);
-        let length = (0..rest.len()).find(is_end).unwrap_or(rest.len());
-        start
-            + self.text[start..=start + length]
-                .trim_ascii_end()
-                .len()
-                .max(1)
+        let mut end = start + 1;
+        while let Some(&byte) = self.text.get(end) {
+            if b",]}\n".contains(&byte) || byte == b':' && self.is_before_value(end + 1) {
+                break;
+            }
+            end += 1;
+        }
+        start + self.text[start..end].trim_ascii_end().len().max(1)
+    }
+
+    /// Whether what stands here makes the colon before it the end of a name: `a:b` is one scalar.
+    fn is_before_value(&self, at: usize) -> bool {
+        match self.text.get(at) {
+            Some(b) => b.is_ascii_whitespace() || b"\"'{[".contains(b),
+            None => true,
+        }
     }
 }

@@ -36,47 +36,48 @@ impl SecretHook {
     pub(super) fn secret(self, text: &[u8], at: Range<usize>) -> Option<Range<usize>> {
         let near = &text[..text.len().min(at.end + PATH)];
         let end = run(near, at.end, |b| is_base64url(b) || b"/@.=%".contains(&b));
-        let path = &text[at.end..end];
-        let is_id = |part: &[u8]| {
-            part.len() >= 6
-                && part
-                    .iter()
-                    .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-        };
-        let parts: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
+        let parts: Vec<&[u8]> = text[at.end..end].split(|&b| b == b'/').collect();
         let skipped = match (self, parts.as_slice()) {
-            (Self::Slack, [team, bot, secret, ..])
-                if is_id(team) && is_id(bot) && secret.len() >= 16 =>
-            {
-                2
-            }
-            (Self::Discord, [number, secret, ..]) if is_id(number) && secret.len() >= 16 => 1,
-            (Self::Office, [_, _, secret, ..]) if secret.len() >= 16 => 2,
+            (Self::Slack, [team, bot, ..]) if is_id(team) && is_id(bot) => 2,
+            (Self::Discord, [number, ..]) if is_id(number) => 1,
+            (Self::Office, _) => 2,
             _ => return None,
         };
-        let start = at.end
-            + parts[..skipped]
-                .iter()
-                .map(|part| part.len() + 1)
-                .sum::<usize>();
-        Some(start..start + parts[skipped].len())
+        let secret = parts.get(skipped)?;
+        if secret.len() < 16 {
+            return None;
+        }
+        let mut start = at.end;
+        for part in &parts[..skipped] {
+            start += part.len() + 1;
+        }
+        Some(start..start + secret.len())
     }
+}
+
+/// `T0123ABC`, or a number.
+fn is_id(part: &[u8]) -> bool {
+    let is_of_id = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+    part.len() >= 6 && part.iter().all(is_of_id)
 }
 
 /// The secret in the path of a URL; `at` is where `://` stands.
 pub(super) fn of_url(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let rest = &text[at + 3..];
-    let (host, folder) = HOSTS
-        .iter()
-        .find(|(host, _)| rest.starts_with(host.as_bytes()))?;
-    rest[host.len()..]
-        .starts_with(folder.as_bytes())
-        .then_some(())?;
-    let start = at + 3 + host.len() + folder.len();
-    let end = run(text, start, |b| {
-        is_base64url(b) || b":%".contains(&b) || b == b'/' && folder.ends_with("catch/")
-    });
-    (end - start >= 8).then_some(start..end)
+    let url = &text[at + 3..];
+    for (host, folder) in HOSTS {
+        let Some(path) = url.strip_prefix(host.as_bytes()) else {
+            continue;
+        };
+        let secret = path.strip_prefix(folder.as_bytes())?;
+        let start = text.len() - secret.len();
+        // Zapier's secret is two parts of the path.
+        let has_parts = folder.ends_with("catch/");
+        let end = run(text, start, |b| {
+            is_base64url(b) || b":%".contains(&b) || has_parts && b == b'/'
+        });
+        return (end - start >= 8).then_some(start..end);
+    }
+    None
 }
 
 /// The password in what follows `curl`: `-u user:password`, written as one string or as a list of
@@ -107,10 +108,12 @@ pub(super) fn curl_login(text: &[u8], start: usize) -> Option<Range<usize>> {
             _ => continue,
         };
         is_next = false;
-        let colon = memchr::memchr(b':', &text[login.clone()]);
-        let password = colon.map(|colon| login.start + colon + 1..login.end);
-        if let Some(password) = password.filter(|range| !name::is_placeholder(&text[range.clone()]))
-        {
+        // Without a password curl asks for it.
+        let Some(colon) = memchr::memchr(b':', &text[login.clone()]) else {
+            continue;
+        };
+        let password = login.start + colon + 1..login.end;
+        if !name::is_placeholder(&text[password.clone()]) {
             return (!password.is_empty()).then_some(password);
         }
     }

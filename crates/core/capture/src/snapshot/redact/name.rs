@@ -20,6 +20,16 @@ pub(super) enum NameClass {
     Query,
 }
 
+impl NameClass {
+    fn credential(is_certain: bool) -> Self {
+        if is_certain {
+            Self::Credential
+        } else {
+            Self::Unsure
+        }
+    }
+}
+
 /// The words before `key` that make it a secret one.
 const KEYS: [&str; 20] = [
     "api",
@@ -89,48 +99,63 @@ pub(super) fn class(name: &[u8]) -> Option<NameClass> {
     if is_env && is_one(last, &VARIANTS) {
         last = pop_word(&mut rest);
     }
-    let [before, third] = [pop_word(&mut rest), pop_word(&mut rest)];
-    let certain = |is_certain: bool| {
-        Some(if is_certain {
-            NameClass::Credential
-        } else {
-            NameClass::Unsure
-        })
-    };
-    if ["password", "passwords", "passwd", "passphrase"]
-        .iter()
-        .any(|tail| ends_with(last, tail))
-        || is_one(last, &["pwd", "pass"])
-            && (is_env && !before.is_empty() || is_one(before, &USERS))
-        || is_one(last, &["pwd"]) && !is_env
-        || is_one(last, &["pw"]) && is_env && !before.is_empty()
-    {
-        Some(NameClass::Password)
-    } else if is_one(last, &["authorization"]) || is_one(name, &["cookie", "set-cookie"]) {
-        Some(NameClass::Header)
-    } else if is_one(last, &["key"]) && is_one(before, &KEYS)
-        || is_env && is_one(last, &["keys"]) && is_one(before, &KEYS)
-    {
-        // `secretKey` is also what operators call a key of a Secret's data.
-        certain(is_env || !is_one(before, &["secret", "app"]))
-    } else if TAILS.iter().any(|tail| ends_with(last, tail))
-        || is_one(last, &["auth"]) && is_env && !before.is_empty()
-    {
-        Some(NameClass::Credential)
-    } else if is_one(last, &["token"]) {
-        (!is_one(before, &["page", "next", "continue", "continuation"]))
-            .then_some(NameClass::Credential)
-    } else if ends_with(last, "secret") {
-        certain(is_env || is_one(before, &SECRETS))
-    } else if is_one(last, &["credential", "credentials", "tokens", "secrets"]) {
-        certain(is_env && is_one(last, &["credential", "credentials"]))
-    } else if is_one(last, &["data"]) && is_one(before, &["key"]) && is_one(third, &["client"]) {
-        Some(NameClass::Credential)
-    } else if is_one(last, &["sig", "signature"]) {
-        Some(NameClass::Query)
-    } else {
-        None
+    let before = pop_word(&mut rest);
+    if is_password(last, before, is_env) {
+        return Some(NameClass::Password);
     }
+    if is_one(last, &["authorization"]) || is_one(name, &["cookie", "set-cookie"]) {
+        return Some(NameClass::Header);
+    }
+    if is_one(last, &["key"]) || is_env && is_one(last, &["keys"]) {
+        if is_one(before, &KEYS) {
+            // `secretKey` is also what operators call a key of a Secret's data.
+            let is_certain = is_env || !is_one(before, &["secret", "app"]);
+            return Some(NameClass::credential(is_certain));
+        }
+        return None;
+    }
+    let is_env_auth = is_one(last, &["auth"]) && is_env && !before.is_empty();
+    if is_env_auth || TAILS.iter().any(|tail| ends_with(last, tail)) {
+        return Some(NameClass::Credential);
+    }
+    if is_one(last, &["token"]) {
+        // Tokens that lead to the next page of a list.
+        let is_of_list = is_one(before, &["page", "next", "continue", "continuation"]);
+        return (!is_of_list).then_some(NameClass::Credential);
+    }
+    if ends_with(last, "secret") {
+        return Some(NameClass::credential(is_env || is_one(before, &SECRETS)));
+    }
+    if is_one(last, &["credential", "credentials"]) {
+        return Some(NameClass::credential(is_env));
+    }
+    if is_one(last, &["tokens", "secrets"]) {
+        return Some(NameClass::Unsure);
+    }
+    // `client-key-data` of a kubeconfig.
+    let is_key_data = is_one(last, &["data"]) && is_one(before, &["key"]);
+    if is_key_data && is_one(pop_word(&mut rest), &["client"]) {
+        return Some(NameClass::Credential);
+    }
+    is_one(last, &["sig", "signature"]).then_some(NameClass::Query)
+}
+
+fn is_password(last: &[u8], before: &[u8], is_env: bool) -> bool {
+    for tail in ["password", "passwords", "passwd", "passphrase"] {
+        if ends_with(last, tail) {
+            return true;
+        }
+    }
+    // Shorter words mean other things, too: in an environment variable, or behind a user, they are
+    // passwords.
+    let has_more = is_env && !before.is_empty();
+    if is_one(last, &["pwd"]) {
+        return !is_env || has_more;
+    }
+    if is_one(last, &["pass"]) {
+        return has_more || is_one(before, &USERS);
+    }
+    is_one(last, &["pw"]) && has_more
 }
 
 /// Whether `inline_string` and `inline_bytes` below a member of that name are secret, as in Envoy's
@@ -168,10 +193,6 @@ pub(super) fn is_harmless(value: &[u8]) -> bool {
 /// Whether it stands for a value that is put in elsewhere: `$(PASSWORD)`, `{{ .password }}`,
 /// `%REQ(x)%`, `%s`.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    let is_variable = |name: &[u8]| {
-        name.iter()
-            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
-    };
     match value {
         [b'$', b'(', .., b')']
         | [b'$', b'{', .., b'}']
@@ -179,26 +200,33 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         | [b'<', .., b'>'] => true,
         [b'%', verb] => verb.is_ascii_alphabetic(),
         [b'%', .., b'%'] => value.len() > 2,
-        [b'$', name @ ..] => !name.is_empty() && is_variable(name),
+        [b'$', name @ ..] => !name.is_empty() && name.iter().all(|&b| is_of_variable(b)),
         _ => false,
     }
 }
 
+fn is_of_variable(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
+}
+
 /// Whether it is the path of a file that may hold a secret.
 fn is_path(value: &[u8]) -> bool {
-    let is_lower = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._/-".contains(b);
-    let has_extension = [".pem", ".key", ".crt", ".json", ".txt", ".yaml"]
+    let starts = value.starts_with(b"/") || value.starts_with(b"./");
+    if !starts || value.len() == 1 {
+        return false;
+    }
+    // Base64 may start with a slash, but has capitals, and no extension.
+    let may_have_capitals = [".pem", ".key", ".crt", ".json", ".txt", ".yaml"]
         .iter()
         .any(|end| ends_with(value, end));
-    let is_plain = |b: &u8| is_lower(b) || b.is_ascii_uppercase();
-    let starts = value.starts_with(b"/") || value.starts_with(b"./");
-    starts
-        && value.len() > 1
-        && if has_extension {
-            value.iter().all(is_plain)
-        } else {
-            value.iter().all(is_lower)
+    for &byte in value {
+        let is_lower =
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._/-".contains(&byte);
+        if !is_lower && !(may_have_capitals && byte.is_ascii_uppercase()) {
+            return false;
         }
+    }
+    true
 }
 
 /// Whether it may be the name of something: lower case, mostly letters, no long run in which digits
@@ -206,17 +234,22 @@ fn is_path(value: &[u8]) -> bool {
 fn is_reference(value: &[u8]) -> bool {
     let is_part = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._:/-".contains(b);
     let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
-    let mut runs = value.split(|b| !b.is_ascii_alphanumeric());
-    value.iter().all(is_part)
-        && digits * 3 < value.len()
-        && !runs.any(|run| run.len() >= 20 && run.iter().any(u8::is_ascii_digit))
+    if !value.iter().all(is_part) || digits * 3 >= value.len() {
+        return false;
+    }
+    for run in value.split(|b| !b.is_ascii_alphanumeric()) {
+        if run.len() >= 20 && run.iter().any(u8::is_ascii_digit) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Takes the last word off a name: words are parted by punctuation or by camel case. Numbers at the
 /// end do not count.
 fn pop_word<'a>(name: &mut &'a [u8]) -> &'a [u8] {
-    let is_letter = |b: &u8| b.is_ascii_alphabetic();
-    let end = name.iter().rposition(is_letter).map_or(0, |last| last + 1);
+    let last_letter = name.iter().rposition(u8::is_ascii_alphabetic);
+    let end = last_letter.map_or(0, |last| last + 1);
     let word = &name[..end];
     let mut start = end;
     while start > 0 && word[start - 1].is_ascii_alphanumeric() && !starts_word(word, start) {
@@ -228,8 +261,12 @@ fn pop_word<'a>(name: &mut &'a [u8]) -> &'a [u8] {
 
 /// Whether a capital at `at` starts a word: `dbPassword`, `DBPassword`.
 fn starts_word(name: &[u8], at: usize) -> bool {
-    let is_upper = |at: usize| name.get(at).is_some_and(u8::is_ascii_uppercase);
-    is_upper(at) && (!is_upper(at - 1) || name.get(at + 1).is_some_and(u8::is_ascii_lowercase))
+    if !name.get(at).is_some_and(u8::is_ascii_uppercase) {
+        return false;
+    }
+    let is_behind_capital = name[at - 1].is_ascii_uppercase();
+    let is_before_lower = name.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    !is_behind_capital || is_before_lower
 }
 
 fn is_one(word: &[u8], list: &[&str]) -> bool {

@@ -26,10 +26,12 @@ impl NameRole {
             b"Secret" | b"SecretList" => Some(Self::Kind),
             b"kty" | b"stringData" => Some(Self::Telltale),
             b"auths" => Some(Self::Holder),
-            _ => match name::class(name) {
-                Some(class) => Some(Self::Named(class)),
-                None => name::holds_inline(name).then_some(Self::Holder),
-            },
+            _ => {
+                if let Some(class) = name::class(name) {
+                    return Some(Self::Named(class));
+                }
+                name::holds_inline(name).then_some(Self::Holder)
+            }
         }
     }
 
@@ -59,16 +61,7 @@ impl SecretFinder<'_> {
         if hit.start < self.seen.opened {
             return;
         }
-        let letters =
-            hit.end - usize::from(matches!(self.text[hit.end - 1], b'"' | b'=' | b':' | b'\\'));
-        let near = hit.start.saturating_sub(MAX_NAME)..self.text.len().min(hit.end + MAX_NAME);
-        let start = near.start
-            + word_start(
-                &self.text[near.start..],
-                hit.start - near.start,
-                name::is_part,
-            );
-        let token = start..run(&self.text[..near.end], letters, name::is_part);
+        let token = self.name_around(&hit);
         if token.len() > MAX_NAME {
             return;
         }
@@ -93,17 +86,30 @@ impl SecretFinder<'_> {
         }
     }
 
+    /// The whole name that a needle is a part of, as far as a name may reach.
+    fn name_around(&self, hit: &Range<usize>) -> Range<usize> {
+        // Some needles end with the sign behind the name.
+        let has_sign = matches!(self.text[hit.end - 1], b'"' | b'=' | b':' | b'\\');
+        let letters = hit.end - usize::from(has_sign);
+        let floor = hit.start.saturating_sub(MAX_NAME);
+        let ceiling = self.text.len().min(hit.end + MAX_NAME);
+        let start = word_start(&self.text[floor..], hit.start - floor, name::is_part);
+        let end = run(&self.text[..ceiling], letters, name::is_part);
+        floor + start..end
+    }
+
     pub(super) fn byte(&self, at: usize) -> Option<u8> {
         self.text.get(at).copied()
     }
 
     /// The quote on both sides of a token, when it is not escaped.
     fn quote_around(&self, token: &Range<usize>) -> Option<u8> {
-        let quote = self
-            .byte(token.start.checked_sub(1)?)
-            .filter(|quote| matches!(quote, b'"' | b'\''))?;
+        let quote = self.byte(token.start.checked_sub(1)?)?;
+        if !matches!(quote, b'"' | b'\'') || self.byte(token.end) != Some(quote) {
+            return None;
+        }
         let is_escaped = token.start > 1 && self.text[token.start - 2] == b'\\';
-        (self.byte(token.end) == Some(quote) && !is_escaped).then_some(quote)
+        (!is_escaped).then_some(quote)
     }
 
     /// Reads the string around a token as a document when it holds escapes: it has lines or quotes
@@ -136,8 +142,12 @@ impl SecretFinder<'_> {
         let (seen, known) = self.seen.quote;
         let is_known = (floor..=at).contains(&seen);
         let from = if is_known { seen } else { floor };
-        let quote = flow::open_quote(&self.text[from..], at - from).map(|quote| from + quote);
-        let quote = quote.or(known.filter(|&known| is_known && known >= floor));
+        let quote = match flow::open_quote(&self.text[from..], at - from) {
+            Some(quote) => Some(from + quote),
+            // Nothing opened or closed since the place that was asked last.
+            None if is_known => known.filter(|&known| known >= floor),
+            None => None,
+        };
         self.seen.quote = (at, quote);
         quote
     }
@@ -191,9 +201,9 @@ impl SecretFinder<'_> {
         if !self.can_afford(value.span.range()) {
             return;
         }
-        let is_flag =
-            name.starts_with(b"-") && value.str().is_some_and(|text| text.starts_with('-'));
-        if is_flag {
+        // `--token --verbose`: the next argument is none of its own.
+        let is_flag = value.str().is_some_and(|text| text.starts_with('-'));
+        if is_flag && name.starts_with(b"-") {
             return;
         }
         let mut spans = Vec::new();
@@ -214,9 +224,10 @@ impl SecretFinder<'_> {
         }
         self.object_around(if is_quoted { key.start - 1 } else { key.start });
         // All values on a line lead to the same mapping.
-        let last = self.seen.valued.replace(at);
-        let is_new = last
-            .is_none_or(|last| last > at || memchr::memchr(b'\n', &self.text[last..at]).is_some());
+        let is_new = match self.seen.valued.replace(at) {
+            Some(last) if last <= at => memchr::memchr(b'\n', &self.text[last..at]).is_some(),
+            _ => true,
+        };
         if self.format != TextSyntax::Json && is_new {
             self.block.push(at);
         }
@@ -224,10 +235,8 @@ impl SecretFinder<'_> {
 
     /// The key whose value starts at `at`, and whether it is in quotes.
     fn key_before(&self, at: usize) -> Option<(Range<usize>, bool)> {
-        let before = self.text[..at]
-            .trim_ascii_end()
-            .strip_suffix(b":")?
-            .trim_ascii_end();
+        let before = self.text[..at].trim_ascii_end().strip_suffix(b":")?;
+        let before = before.trim_ascii_end();
         let quote = before.last().filter(|quote| matches!(quote, b'"' | b'\''));
         let end = before.len() - usize::from(quote.is_some());
         let start = word_start(self.text, end, name::is_part);
@@ -244,9 +253,11 @@ impl SecretFinder<'_> {
         };
         let opener = flow::opener(self.text, at, self.seen.object, floor);
         let known = self.seen.object.replace((at, opener));
-        let Some(start) = opener.filter(|_| known.is_none_or(|(_, known)| known != opener)) else {
+        let Some(start) = opener else { return };
+        // It was judged when another place in it was.
+        if known.is_some_and(|(_, known)| known == opener) {
             return;
-        };
+        }
         let object = flow::value(self.text, start);
         if self.can_afford(start..at.max(object.span.end())) {
             let mut spans = Vec::new();
@@ -281,11 +292,12 @@ impl SecretFinder<'_> {
 
     /// Whether only indentation and dashes stand before a place on its line.
     fn is_block_key(&self, at: usize) -> bool {
-        let before = self.text[..at]
-            .iter()
-            .rev()
-            .find(|&&b| !matches!(b, b' ' | b'\t' | b'-'));
-        before.is_none_or(|&b| b == b'\n') && block::key_place(self.text, at) == at
+        let mut before = self.text[..at].iter().rev();
+        let is_first = match before.find(|b| !matches!(b, b' ' | b'\t' | b'-')) {
+            Some(b) => *b == b'\n',
+            None => true,
+        };
+        is_first && block::key_place(self.text, at) == at
     }
 
     /// Whether a place is the start of a list item.

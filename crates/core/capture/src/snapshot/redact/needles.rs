@@ -132,33 +132,39 @@ enum NeedleSearch {
     Automaton(AhoCorasick),
 }
 
-static SEARCH: LazyLock<NeedleSearch> = LazyLock::new(|| {
-    let words = NEEDLES.map(|(word, _)| word);
-    let mut config = packed::Config::new();
-    // The limit is 64 words; measured on dumps, these few more cost nothing.
-    let packed = config
-        .heuristic_pattern_limits(false)
-        .builder()
-        .extend(words)
-        .build();
-    packed.map_or_else(
-        || {
-            let automaton = AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostFirst)
-                .build(words);
-            NeedleSearch::Automaton(automaton.expect("a few short words fit any automaton"))
-        },
-        NeedleSearch::Packed,
-    )
-});
+static SEARCH: LazyLock<NeedleSearch> = LazyLock::new(NeedleSearch::new);
+
+impl NeedleSearch {
+    fn new() -> Self {
+        let words = NEEDLES.map(|(word, _)| word);
+        // The limit is 64 words; measured on dumps, these few more cost nothing.
+        let packed = packed::Config::new()
+            .heuristic_pattern_limits(false)
+            .builder()
+            .extend(words)
+            .build();
+        if let Some(searcher) = packed {
+            return Self::Packed(searcher);
+        }
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostFirst)
+            .build(words);
+        Self::Automaton(automaton.expect("a few short words fit any automaton"))
+    }
+}
 
 /// Calls `found` with every needle in the text, from left to right.
 pub(super) fn each(text: &[u8], mut found: impl FnMut(Hint, Range<usize>)) {
-    let mut take = |found_at: aho_corasick::Match| {
-        found(NEEDLES[found_at.pattern().as_usize()].1, found_at.range())
-    };
     match &*SEARCH {
-        NeedleSearch::Packed(searcher) => searcher.find_iter(text).for_each(&mut take),
-        NeedleSearch::Automaton(automaton) => automaton.find_iter(text).for_each(&mut take),
+        NeedleSearch::Packed(searcher) => {
+            for hit in searcher.find_iter(text) {
+                found(NEEDLES[hit.pattern().as_usize()].1, hit.range());
+            }
+        }
+        NeedleSearch::Automaton(automaton) => {
+            for hit in automaton.find_iter(text) {
+                found(NEEDLES[hit.pattern().as_usize()].1, hit.range());
+            }
+        }
     }
 }

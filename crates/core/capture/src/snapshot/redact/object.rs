@@ -36,10 +36,9 @@ pub(super) fn object(node: &Node, out: &mut Spans) {
         secret(node, out);
     }
     if node.str_at("kind") == Some("SecretList") {
-        node.get("items")
-            .into_iter()
-            .flat_map(Node::items)
-            .for_each(|item| secret(item, out));
+        for item in node.items_at("items") {
+            secret(item, out);
+        }
     }
     pair(node, out);
     json_web_key(node, out);
@@ -52,31 +51,36 @@ pub(super) fn object(node: &Node, out: &mut Spans) {
 pub(super) fn member(key: &str, value: &Node, out: &mut Spans) {
     let key = key.as_bytes();
     match &value.value {
-        Value::String(text) => out.extend(is_secret_value(key, text).then(|| value.span.range())),
+        Value::String(text) => {
+            if is_secret_value(key, text) {
+                out.push(value.span.range());
+            }
+        }
         Value::Number(_) => {
-            out.extend((name::class(key) == Some(NameClass::Password)).then(|| value.span.range()))
+            if name::class(key) == Some(NameClass::Password) {
+                out.push(value.span.range());
+            }
         }
         Value::Object(_) | Value::Array(_) => {
             if let Some(is_wanted) = wanted_below(key) {
                 members_below(value, is_wanted, out);
             }
             // `"Authorization": ["Bearer …"]`, as Go writes headers.
-            let is_secret =
-                |item: &&Node| item.str().is_some_and(|text| is_secret_value(key, text));
-            out.extend(
-                value
-                    .items()
-                    .iter()
-                    .filter(is_secret)
-                    .map(|item| item.span.range()),
-            );
+            for item in value.items() {
+                if item.str().is_some_and(|text| is_secret_value(key, text)) {
+                    out.push(item.span.range());
+                }
+            }
         }
         Value::Null | Value::Bool(_) => {}
     }
 }
 
 fn is_secret_value(key: &[u8], text: &str) -> bool {
-    name::class(key).is_some_and(|class| name::is_secret(class, text.as_bytes()))
+    match name::class(key) {
+        Some(class) => name::is_secret(class, text.as_bytes()),
+        None => false,
+    }
 }
 
 /// Whether a member is wanted, by its name and the object it is in.
@@ -94,40 +98,54 @@ pub(super) fn wanted_below(key: &[u8]) -> Option<MemberTest> {
 /// An object without a kind, or with a part of one, may be a Secret that was cut off there: kubectl
 /// writes `data` first.
 fn is_secret(node: &Node) -> bool {
-    let has = |key: &str| node.get(key).is_some();
-    match node.str_at("kind") {
-        Some(kind) => "Secret".starts_with(kind),
-        None => has("stringData") || has("apiVersion") && has("data"),
+    if let Some(kind) = node.str_at("kind") {
+        return "Secret".starts_with(kind);
     }
+    let has_data = node.get("apiVersion").is_some() && node.get("data").is_some();
+    has_data || node.get("stringData").is_some()
 }
 
 /// All values go; key names, type and metadata stay.
 fn secret(node: &Node, out: &mut Spans) {
-    for data in ["data", "stringData"] {
-        node.members()
-            .iter()
-            .filter(|member| &*member.key == data)
-            .for_each(|member| leaves(&member.value, out));
+    // Of members with the same name all count.
+    for member in node.members() {
+        if matches!(&*member.key, "data" | "stringData") {
+            leaves(&member.value, out);
+        }
     }
-    // `last-applied-configuration` and what other tools keep of the kind: a copy of the whole
-    // Secret.
-    let annotations = node
-        .at(["metadata", "annotations"])
-        .map(Node::members)
-        .unwrap_or_default();
-    let is_copy =
-        |text: &str| text.trim_start().starts_with(['{', '[']) || text.starts_with("H4sI");
-    let copies = annotations
-        .iter()
-        .filter(|a| a.key.contains("applied") || a.value.str().is_some_and(is_copy));
-    copies.for_each(|copy| leaves(&copy.value, out));
+    let Some(annotations) = node.at(["metadata", "annotations"]) else {
+        return;
+    };
+    for annotation in annotations.members() {
+        if is_copy(annotation) {
+            leaves(&annotation.value, out);
+        }
+    }
+}
+
+/// `last-applied-configuration` and what other tools keep of the kind: a copy of the whole Secret.
+fn is_copy(annotation: &Member) -> bool {
+    if annotation.key.contains("applied") {
+        return true;
+    }
+    // An object, or one that was packed by gzip and written as base64.
+    let text = annotation.value.str().unwrap_or_default();
+    text.trim_start().starts_with(['{', '[']) || text.starts_with("H4sI")
 }
 
 /// Every value below a node.
 pub(super) fn leaves(node: &Node, out: &mut Spans) {
     match &node.value {
-        Value::Object(members) => members.iter().for_each(|member| leaves(&member.value, out)),
-        Value::Array(items) => items.iter().for_each(|item| leaves(item, out)),
+        Value::Object(members) => {
+            for member in members {
+                leaves(&member.value, out);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                leaves(item, out);
+            }
+        }
         Value::Null => {}
         Value::Bool(_) | Value::Number(_) | Value::String(_) => out.push(node.span.range()),
     }
@@ -149,12 +167,13 @@ fn pair(node: &Node, out: &mut Spans) {
 /// RFC 7518: "d", "p", "q", "dp", "dq", "qi" and "oth" are private, and so is "k" of a symmetric
 /// key.
 fn json_web_key(node: &Node, out: &mut Spans) {
-    let is_private = |key: &str| matches!(key, "d" | "p" | "q" | "dp" | "dq" | "qi" | "oth" | "k");
-    if node.str_at("kty").is_some() {
-        node.members()
-            .iter()
-            .filter(|member| is_private(&member.key))
-            .for_each(|member| leaves(&member.value, out));
+    if node.str_at("kty").is_none() {
+        return;
+    }
+    for member in node.members() {
+        if let "d" | "p" | "q" | "dp" | "dq" | "qi" | "oth" | "k" = &*member.key {
+            leaves(&member.value, out);
+        }
     }
 }
 

@@ -15,17 +15,12 @@ pub(super) fn block(text: &[u8], words: Range<usize>) -> Option<Range<usize>> {
     if text[begin..words.start].contains(&b'\n') {
         return None;
     }
-    let start = begin
-        - text[..begin]
-            .iter()
-            .rev()
-            .take_while(|&&b| b == b'-' || b == b' ')
-            .count();
-    let start = start
-        + text[start..begin]
-            .iter()
-            .take_while(|&&b| b == b' ')
-            .count();
+    // The dashes before `BEGIN`, without the blanks before them.
+    let mut start = begin;
+    while start > 0 && matches!(text[start - 1], b'-' | b' ') {
+        start -= 1;
+    }
+    let start = run(&text[..begin], start, |b| b == b' ');
     let body = run(text, words.end, |b| b"- BLOCK".contains(&b));
     let end = end_marker(text, body).or_else(|| cut_body(text, body))?;
     Some(start..end)
@@ -37,25 +32,23 @@ fn end_marker(text: &[u8], body: usize) -> Option<usize> {
     let marker = memchr::memmem::find(rest, b"-----END ")
         .or_else(|| memchr::memmem::find(rest, b"---- END "))?;
     // A quote between the two lines: they are two different strings.
-    let is_one = memchr::memchr2(b'"', b'\'', &rest[..marker]).is_none();
+    if memchr::memchr2(b'"', b'\'', &rest[..marker]).is_some() {
+        return None;
+    }
     let name = body + marker + b"-----END ".len();
-    is_one.then(|| {
-        run(text, name, |b| {
-            b.is_ascii_uppercase() || b.is_ascii_digit() || b == b' ' || b == b'-'
-        })
-    })
+    let is_of_marker =
+        |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b' ' | b'-');
+    Some(run(text, name, is_of_marker))
 }
 
 /// The end of a key that was cut off before its closing marker line.
 fn cut_body(text: &[u8], body: usize) -> Option<usize> {
-    let (mut end, mut is_key) = (body, false);
+    let mut end = body;
+    let mut is_key = false;
     loop {
         let start = run(text, line_break(text, end), |b| b == b' ' || b == b'\t');
         let line = run(text, start, is_base64);
-        let is_header = ["Proc-Type", "DEK-Info", "Comment", "Version"]
-            .iter()
-            .any(|h| text[start..].starts_with(h.as_bytes()));
-        let next = if is_header {
+        let next = if is_header(&text[start..]) {
             run(text, start, |b| b >= b' ' && !b"\\\"".contains(&b))
         } else {
             line
@@ -71,6 +64,13 @@ fn cut_body(text: &[u8], body: usize) -> Option<usize> {
         is_key |= line - start >= 16;
         end = next;
     }
+}
+
+/// RFC 1421's headers, which stand before an encrypted key, and those of PGP.
+fn is_header(line: &[u8]) -> bool {
+    ["Proc-Type", "DEK-Info", "Comment", "Version"]
+        .iter()
+        .any(|name| line.starts_with(name.as_bytes()))
 }
 
 /// Where a line goes on behind its break, which may be an escape.
@@ -98,17 +98,24 @@ pub(super) fn base64(text: &[u8], words: Range<usize>) -> Range<usize> {
 
 /// The end of the following line when that is base64 and nothing else.
 fn next_line(text: &[u8], end: usize) -> Option<usize> {
-    let breaks: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
-    let rest = breaks
-        .iter()
-        .find_map(|line_break| text[end..].strip_prefix(*line_break))?;
-    let start = run(text, text.len() - rest.len(), |b| b == b' ' || b == b'\t');
+    let behind = end + line_break_length(&text[end..])?;
+    let start = run(text, behind, |b| b == b' ' || b == b'\t');
     let line_end = run(text, start, is_digit);
     let is_whole = matches!(
         text.get(line_end),
         None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'=')
     );
     (is_whole && line_end - start >= 4).then_some(line_end)
+}
+
+fn line_break_length(text: &[u8]) -> Option<usize> {
+    let breaks: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
+    for line_break in breaks {
+        if text.starts_with(line_break) {
+            return Some(line_break.len());
+        }
+    }
+    None
 }
 
 /// Whether it is one of the 64.

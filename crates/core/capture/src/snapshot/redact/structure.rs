@@ -51,13 +51,13 @@ impl<'a> SecretFinder<'a> {
             part.load(&mut Scalars::default())
         };
         let mut spans = Vec::new();
-        loaded
-            .documents
-            .iter()
-            .for_each(|document| object::tree(document, &mut spans));
+        for document in &loaded.documents {
+            object::tree(document, &mut spans);
+        }
         self.spans(spans);
+        let is_whole = loaded.problems.is_empty() && !loaded.documents.is_empty();
         for &at in hits {
-            if loaded.problems.is_empty() && !loaded.documents.is_empty() {
+            if is_whole {
                 self.inside_scalar(&loaded.documents, at);
             } else {
                 self.by_lines(at);
@@ -67,25 +67,24 @@ impl<'a> SecretFinder<'a> {
 
     /// A place inside a scalar is in a text of its own.
     fn inside_scalar(&mut self, documents: &[Node], at: usize) {
-        let Some(scalar) = documents
+        let around = documents
             .iter()
-            .find_map(|document| scalar_around(document, at))
-        else {
-            return;
-        };
-        let found = self.marks.len();
+            .find_map(|document| scalar_around(document, at));
+        let Some(scalar) = around else { return };
         match self.text[scalar.start] {
             b'"' if scalar.start >= self.seen.opened && scalar.len() > 1 => {
-                self.open(scalar.start + 1..scalar.end - 1)
+                self.open(scalar.start + 1..scalar.end - 1);
             }
-            b'|' | b'>' | b'\'' => self.by_lines(at),
+            b'|' | b'>' => self.by_lines(at),
+            b'\'' => {
+                let first = self.marks.len();
+                self.by_lines(at);
+                // Another single quote would end it.
+                for mark in &mut self.marks[first..] {
+                    mark.form = SecretForm::Text;
+                }
+            }
             _ => {}
-        }
-        if self.text[scalar.start] == b'\'' {
-            // Another single quote would end it.
-            self.marks[found..]
-                .iter_mut()
-                .for_each(|mark| mark.form = SecretForm::Text);
         }
     }
 
@@ -95,22 +94,31 @@ impl<'a> SecretFinder<'a> {
             return;
         }
         let place = block::key_place(self.text, at);
-        let mut spans = Vec::new();
         if place != at {
             return self.mapping(place);
         }
-        match block::member(self.text, place) {
-            Some(member) if matches!(&*member.key, "stringData" | "kty") => self.mapping(place),
-            Some(member) if !self.can_afford(place..member.value.span.end()) => {}
-            Some(member) => object::member(&member.key, &member.value, &mut spans),
-            None => {
-                let line = &self.text[at..];
-                let flag = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
-                if let Some(value) = block::next_item(self.text, at) {
-                    object::member(&flow::scalar_text(flag.trim_ascii()), &value, &mut spans);
-                }
-            }
+        let Some(member) = block::member(self.text, place) else {
+            return self.list_argument(at);
+        };
+        if matches!(&*member.key, "stringData" | "kty") {
+            return self.mapping(place);
         }
+        if self.can_afford(place..member.value.span.end()) {
+            let mut spans = Vec::new();
+            object::member(&member.key, &member.value, &mut spans);
+            self.spans(spans);
+        }
+    }
+
+    /// Judges the item behind `- --password` by that name.
+    fn list_argument(&mut self, at: usize) {
+        let Some(value) = block::next_item(self.text, at) else {
+            return;
+        };
+        let line = &self.text[at..];
+        let flag = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+        let mut spans = Vec::new();
+        object::member(&flow::scalar_text(flag.trim_ascii()), &value, &mut spans);
         self.spans(spans);
     }
 
@@ -131,22 +139,20 @@ impl<'a> SecretFinder<'a> {
     /// A document may end inside a Secret, before it says that it is one.
     pub(super) fn cut_secret(&mut self) {
         let tail = self.text.len().saturating_sub(MAX_SECRET);
-        match self.format {
-            TextSyntax::Json | TextSyntax::Text => {
-                if let Some(at) = memchr::memmem::find_iter(&self.text[tail..], b"\"data\"").last()
-                {
-                    self.object_around(tail + at);
-                }
+        if self.format != TextSyntax::Yaml {
+            if let Some(at) = memchr::memmem::rfind(&self.text[tail..], b"\"data\"") {
+                self.object_around(tail + at);
             }
-            TextSyntax::Yaml => {
-                let is_key = |at: &usize| block::key_place(self.text, *at) == *at;
-                let keys = memchr::memmem::find_iter(&self.text[tail..], b"data:")
-                    .map(|at| tail + at)
-                    .filter(is_key);
-                if let Some(at) = keys.last() {
-                    self.mapping(at);
-                }
+            return;
+        }
+        let mut last = None;
+        for at in memchr::memmem::find_iter(&self.text[tail..], b"data:") {
+            if block::key_place(self.text, tail + at) == tail + at {
+                last = Some(tail + at);
             }
+        }
+        if let Some(at) = last {
+            self.mapping(at);
         }
     }
 }
@@ -170,10 +176,10 @@ fn scalar_around(node: &Node, at: usize) -> Option<Range<usize>> {
             let next = members.partition_point(|member| member.value.span.end() <= at);
             scalar_around(&members.get(next)?.value, at)
         }
-        Value::Array(items) => scalar_around(
-            items.get(items.partition_point(|item| item.span.end() <= at))?,
-            at,
-        ),
+        Value::Array(items) => {
+            let next = items.partition_point(|item| item.span.end() <= at);
+            scalar_around(items.get(next)?, at)
+        }
         Value::String(_) => node.span.range().contains(&at).then(|| node.span.range()),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }

@@ -59,7 +59,7 @@ impl Prefix {
         part: is_base64,
         keep: true,
     };
-    /// The same with a cost before it: `$2y$10$…`.
+    /// Another one, with a cost before it: `$2y$10$…`.
     pub(super) const BCRYPT: Self = Self {
         skip: 3,
         at_least: 53,
@@ -98,16 +98,17 @@ pub(super) fn jwt(text: &[u8], header: Range<usize>) -> Option<Range<usize>> {
     if header.len() < 12 || !text[header.clone()].starts_with(b"ey") {
         return None;
     }
-    let (start, header) = (header.start, header.end);
-    let (mut end, mut parts) = (header, 1);
-    while text.get(end) == Some(&b'.') && parts < 5 {
-        (end, parts) = (run(text, end + 1, is_base64url), parts + 1);
-    }
     // `{"auths":`, the logins of registries.
-    if text[start..].starts_with(b"eyJhdXRocyI6") {
-        return Some(start..run(text, header, is_base64));
+    if text[header.start..].starts_with(b"eyJhdXRocyI6") {
+        return Some(header.start..run(text, header.end, is_base64));
     }
-    let claims = text.get(header + 1..).unwrap_or_default();
+    let mut end = header.end;
+    let mut parts = 1;
+    while text.get(end) == Some(&b'.') && parts < 5 {
+        end = run(text, end + 1, is_base64url);
+        parts += 1;
+    }
+    let claims = text.get(header.end + 1..).unwrap_or_default();
     // Five parts are an encrypted token, of which some may be empty; the signature of three may be.
     let is_token = match parts {
         1 => false,
@@ -115,20 +116,28 @@ pub(super) fn jwt(text: &[u8], header: Range<usize>) -> Option<Range<usize>> {
         5 => true,
         _ => claims.first().is_some_and(|&b| is_base64url(b)),
     };
-    is_token.then_some(start..end)
+    is_token.then_some(header.start..end)
 }
 
 /// The token behind `Bearer`.
 pub(super) fn bearer(text: &[u8], at: Range<usize>) -> Option<Range<usize>> {
-    let start = ["%20", "+", " "].iter().find_map(|space| {
-        let rest = text[at.end..].strip_prefix(space.as_bytes())?;
-        Some(run(text, text.len() - rest.len(), |b| b == b' '))
-    })?;
+    let start = at.end + space_length(&text[at.end..])?;
+    let start = run(text, start, |b| b == b' ');
     let end = run(text, start, |b| is_base64url(b) || b".~+/=%".contains(&b));
     let token = &text[start..end];
     // "Bearer token", "Bearer realm=": words about tokens are not tokens.
     let is_word = token.len() < 20 && !token.iter().any(u8::is_ascii_digit);
     (!is_word && !name::is_harmless(token)).then_some(start..end)
+}
+
+/// A blank, as text or as it is written in a URL.
+fn space_length(text: &[u8]) -> Option<usize> {
+    for space in ["%20", "+", " "] {
+        if text.starts_with(space.as_bytes()) {
+            return Some(space.len());
+        }
+    }
+    None
 }
 
 /// The user and password behind `Basic `.
@@ -153,24 +162,26 @@ pub(super) fn url_password(text: &[u8], at: usize) -> Option<Range<usize>> {
         return None;
     }
     let Some(colon) = memchr::memchr(b':', &text[start..at_sign]) else {
-        // A token instead of a user, as some hosts of repositories and error trackers want it.
-        let user = &text[start..at_sign];
-        let is_token = user.len() >= 20
-            && user.iter().any(u8::is_ascii_digit)
-            && user.iter().all(|&b| is_base64url(b));
-        return is_token.then_some(start..at_sign);
+        return is_token(&text[start..at_sign]).then_some(start..at_sign);
     };
     let password = start + colon + 1;
     (!name::is_placeholder(&text[password..at_sign])).then_some(password..at_sign)
 }
 
+/// Whether a token stands in place of a user, as some hosts of repositories and error trackers want
+/// it.
+fn is_token(user: &[u8]) -> bool {
+    user.len() >= 20 && user.iter().any(u8::is_ascii_digit) && user.iter().all(|&b| is_base64url(b))
+}
+
 /// The password of `user:password@tcp(host)/database`; `at` is where `@` stands.
 pub(super) fn dsn_password(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let before = text[..at].iter().rev().take(512);
-    let start = at
-        - before
-            .take_while(|&&b| b > b' ' && !b"\"'\\=".contains(&b))
-            .count();
+    // How far back a user may start: what is looked at for each must not grow with the text.
+    let floor = at.saturating_sub(512);
+    let mut start = at;
+    while start > floor && text[start - 1] > b' ' && !b"\"'\\=".contains(&text[start - 1]) {
+        start -= 1;
+    }
     let password = start + memchr::memchr(b':', &text[start..at])? + 1;
     (!name::is_placeholder(&text[password..at])).then_some(password..at)
 }
@@ -187,11 +198,9 @@ pub(super) fn run(text: &[u8], at: usize, part: impl Fn(u8) -> bool) -> usize {
 /// part of it.
 pub(super) fn word_start(text: &[u8], at: usize, part: impl Fn(u8) -> bool) -> usize {
     let start = at - text[..at].iter().rev().take_while(|&&b| part(b)).count();
-    let backslashes = text[..start]
-        .iter()
-        .rev()
-        .take_while(|&&b| b == b'\\')
-        .count();
+    let before = text[..start].iter().rev();
+    let backslashes = before.take_while(|&&b| b == b'\\').count();
+    // Two of them are a backslash, not an escape.
     if backslashes % 2 == 0 {
         return start;
     }

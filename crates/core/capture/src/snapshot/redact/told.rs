@@ -39,44 +39,29 @@ impl SecretFinder<'_> {
         if start == name.end + 1 && !self.is_pair(&name) {
             return;
         }
-        let listed = self.text[start..]
-            .strip_prefix(b"[")
-            .filter(|_| start == name.end + 1);
-        let start = start + usize::from(listed.is_some());
-        let scheme = if class == NameClass::Header {
-            cover::scheme(&self.text[start..])
+        // Go's `map[Cookie:[a=b; c=d]]`.
+        let is_listed = start == name.end + 1 && self.byte(start) == Some(b'[');
+        let start = start + usize::from(is_listed);
+        let scheme = match class {
+            NameClass::Header => cover::scheme(&self.text[start..]),
+            _ => 0,
+        };
+        let value_start = start + scheme;
+        let mut range = if is_listed {
+            let list = &self.text[start..];
+            let length = memchr::memchr2(b']', b'\n', list).unwrap_or(list.len());
+            value_start..start + length.max(scheme)
         } else {
-            0
+            self.word_at(value_start)
         };
-        let range = match listed {
-            // Go's `map[Cookie:[a=b; c=d]]`.
-            Some(list) => {
-                start + scheme
-                    ..start
-                        + memchr::memchr2(b']', b'\n', list)
-                            .unwrap_or(list.len())
-                            .max(scheme)
-            }
-            None => self.word_at(start + scheme),
-        };
-        let value = &self.text[range.clone()];
-        let is_secret = match class {
-            _ if name::is_harmless(value) => false,
-            NameClass::Header if scheme > 0 => true,
-            NameClass::Password | NameClass::Credential => !is_word(value),
-            NameClass::Header => value.contains(&b'=') || !is_word(value) && value.len() >= 16,
-            NameClass::Unsure => {
-                !is_word(value) && value.len() >= 16 && name::is_secret(class, value)
-            }
-            NameClass::Query => false,
-        };
-        let is_long = class == NameClass::Header && scheme == 0 && listed.is_none();
-        let range = if is_long {
-            range.start..self.end_of_string(range.end)
-        } else {
-            range
-        };
-        self.mark(is_secret.then_some(range));
+        if !is_told_secret(class, &self.text[range.clone()], scheme > 0) {
+            return;
+        }
+        // A header without a scheme, such as a cookie, goes on behind its first word.
+        if class == NameClass::Header && scheme == 0 && !is_listed {
+            range.end = self.end_of_string(range.end);
+        }
+        self.mark(Some(range));
     }
 
     /// Whether `name:value` without a space is a pair, as in Go's `map[password:x]`, and no image
@@ -151,14 +136,32 @@ impl SecretFinder<'_> {
     }
 }
 
+/// Whether what somebody wrote behind a name and a colon is a secret.
+fn is_told_secret(class: NameClass, value: &[u8], has_scheme: bool) -> bool {
+    if name::is_harmless(value) {
+        return false;
+    }
+    let is_long = !is_word(value) && value.len() >= 16;
+    match class {
+        NameClass::Password | NameClass::Credential => !is_word(value),
+        NameClass::Header => has_scheme || is_long || value.contains(&b'='),
+        NameClass::Unsure => is_long && name::is_secret(class, value),
+        NameClass::Query => false,
+    }
+}
+
 /// Whether it is a word of a sentence.
 fn is_word(value: &[u8]) -> bool {
-    let is_lower = |b: &u8| b.is_ascii_lowercase() || b".,:;()-_!".contains(b);
-    let rest = value.get(1..).unwrap_or_default();
-    let starts = value
-        .first()
-        .is_none_or(|b| is_lower(b) || b.is_ascii_uppercase());
-    starts
-        && (rest.iter().all(is_lower)
-            || value.len() < 5 && value.iter().all(u8::is_ascii_alphabetic))
+    let Some((first, rest)) = value.split_first() else {
+        return true;
+    };
+    if !is_of_word(*first) && !first.is_ascii_uppercase() {
+        return false;
+    }
+    let is_short = value.len() < 5 && value.iter().all(u8::is_ascii_alphabetic);
+    is_short || rest.iter().all(|&b| is_of_word(b))
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || b".,:;()-_!".contains(&byte)
 }

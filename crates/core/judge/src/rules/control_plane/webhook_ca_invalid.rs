@@ -7,7 +7,7 @@ use crate::rules::enrolment::hit_refused;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
-use meshladder_mesh::injection::{Ca, Injector, Injectors, Served};
+use meshladder_mesh::injection::{Ca, Injector, Injectors, WebhookBackend};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tri::Tri;
 
@@ -190,7 +190,7 @@ fn flaw<'f>(facts: &Facts<'f>, injectors: &Injectors<'f>, hook: Injector<'f>) ->
 /// The roots that istiod gives out, when the API server is told to trust others. Two istiods may
 /// have an authority each, and only one of them can write the ConfigMap; one that is not in this
 /// cluster may show another certificate.
-fn foreign<'f>(facts: &Facts<'f>, served: &Served<'f>) -> Option<Roots<'f>> {
+fn foreign<'f>(facts: &Facts<'f>, served: &WebhookBackend<'f>) -> Option<Roots<'f>> {
     let Ca::Certificates(trusted) = &served.ca else {
         return None;
     };
@@ -231,7 +231,11 @@ fn is_namesakes(
 }
 
 /// What the API server said when it called the webhook.
-fn refused<'f>(facts: &Facts<'f>, hook: Injector<'f>, served: &Served<'f>) -> Option<Flaw<'f>> {
+fn refused<'f>(
+    facts: &Facts<'f>,
+    hook: Injector<'f>,
+    served: &WebhookBackend<'f>,
+) -> Option<Flaw<'f>> {
     let called = called(hook);
     let address = served
         .service

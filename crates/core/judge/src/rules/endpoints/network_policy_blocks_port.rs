@@ -12,7 +12,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{DocId, Inputs, Part, ProxyRef};
-use meshladder_mesh::network_policy::{Blocked, Direction, End, Passage};
+use meshladder_mesh::network_policy::{ClosedEnd, Direction, End, Passage};
 use meshladder_sim::trace::HopDirection;
 use meshladder_sim::walk::Caller;
 
@@ -158,7 +158,7 @@ fn is_to(line: &AccessLine, way: &Way<'_>) -> bool {
 /// Whether a request of the caller came through since the policies are there: then they are not
 /// enforced, or not as they are read. A connection that was kept alive comes through too, so a
 /// failure to connect that was seen weighs more.
-fn has_passed(case: &Case<'_>, way: &Way<'_>, blocked: &[Blocked<'_>]) -> bool {
+fn has_passed(case: &Case<'_>, way: &Way<'_>, blocked: &[ClosedEnd<'_>]) -> bool {
     let policies = blocked.iter().flat_map(|end| &end.policies);
     let made = policies
         .filter_map(|part| {
@@ -282,7 +282,7 @@ fn tell(
     facts: &Facts<'_>,
     case: Option<&Case<'_>>,
     way: &Way<'_>,
-    blocked: &[Blocked<'_>],
+    blocked: &[ClosedEnd<'_>],
     failed: Option<&AccessLine>,
     out: &mut Sink,
 ) {

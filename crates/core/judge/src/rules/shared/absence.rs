@@ -56,7 +56,7 @@ mod tests {
             builder.add(DocId::new("k8s/a.yaml"), "a.yaml", YAML.into());
             builder.note(Need::Part(Part::Everything), coverage);
             let snapshot = builder.finish();
-            let mesh = Mesh::of_files(&snapshot, &meshladder_mesh::Beside::default());
+            let mesh = Mesh::of_files(&snapshot, &meshladder_mesh::MeshOverrides::default());
             let (fleet, faults) = (Fleet::of_istiods(&snapshot), Faults::default());
             let facts = Facts {
                 snapshot: &snapshot,

@@ -9,7 +9,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
-use meshladder_mesh::network_policy::{Blocked, Passage, XDS};
+use meshladder_mesh::network_policy::{ClosedEnd, Passage, XDS};
 use meshladder_mesh::services::is_ready;
 
 /// A policy between a proxy and every istiod it could use explains whatever the proxy lacks.
@@ -43,7 +43,7 @@ enum State {
     Cut,
 }
 
-type Cut<'f> = (Link<'f>, Vec<Blocked<'f>>, State);
+type Cut<'f> = (Link<'f>, Vec<ClosedEnd<'f>>, State);
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut by_policy: BTreeMap<ObjectRef, Vec<Cut<'_>>> = BTreeMap::new();
@@ -68,7 +68,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 }
 
 /// The ends that refuse, when no istiod can be reached.
-pub(super) fn blocked<'f>(facts: &Facts<'f>, link: &Link<'f>) -> Option<Vec<Blocked<'f>>> {
+pub(super) fn blocked<'f>(facts: &Facts<'f>, link: &Link<'f>) -> Option<Vec<ClosedEnd<'f>>> {
     if facts.mesh.objects.of_kind(Kind::NetworkPolicy).is_empty() {
         return None;
     }
@@ -289,7 +289,7 @@ fn siblings(facts: &Facts<'_>, link: &Link<'_>, finding: &mut Finding) {
 }
 
 /// The rule that opens the first end that refuses, and what to look at.
-pub(in crate::rules) fn repairs(finding: &mut Finding, blocked: &[Blocked<'_>]) {
+pub(in crate::rules) fn repairs(finding: &mut Finding, blocked: &[ClosedEnd<'_>]) {
     let opening = &blocked[0].opening;
     let (policy, field) = (&opening.policy.id, opening.direction.field());
     let open = if opening.policy.spec_list(field).is_empty() {

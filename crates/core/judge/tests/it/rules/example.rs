@@ -18,7 +18,7 @@ use meshladder_judge::finding::Spot;
 use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
 use meshladder_judge::rules::{Rule, Symptom};
-use meshladder_mesh::{Beside, Mesh, probe};
+use meshladder_mesh::{Mesh, MeshOverrides, probe};
 use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::request::Claims;
 use meshladder_sim::trace::{Branch, End, EndKind, Hop, HopDirection, Trace};
@@ -182,9 +182,9 @@ impl Example {
                 .iter()
                 .flat_map(|names| names.split(','))
                 .map(|name| (name.to_owned(), name.to_owned()));
-            let beside = Beside {
+            let beside = MeshOverrides {
                 clusters: clusters.collect(),
-                ..Beside::default()
+                ..MeshOverrides::default()
             };
             return ladder::analyze(
                 &snapshot,

@@ -4,7 +4,7 @@ use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part};
 use meshladder_judge::finding::Severity;
 use meshladder_judge::ladder::{self, Analysis};
 use meshladder_judge::rules;
-use meshladder_mesh::{Beside, Mesh};
+use meshladder_mesh::{Mesh, MeshOverrides};
 
 /// A team's objects that refer to others of the cluster.
 const TEAM: &str = "apiVersion: v1
@@ -112,7 +112,7 @@ fn codes(yaml: &str) -> Vec<&'static str> {
     };
     let report = ladder::analyze(
         &snapshot,
-        &Mesh::of_files(&snapshot, &Beside::default()),
+        &Mesh::of_files(&snapshot, &MeshOverrides::default()),
         &analysis,
     );
     let found = report.findings.iter().map(|told| told.finding.code);

@@ -58,11 +58,7 @@ fn dry_run(action: &str, walk: &mut SchemaWalk<'_>) {
             format!("goes with ALLOW and DENY, and this is {action}"),
         );
     } else if !annotation.str().is_some_and(is_bool) {
-        walk.fault(
-            Flaw::InvalidValue,
-            annotation,
-            format!("is {}, not true or false", shown(annotation)),
-        );
+        walk.value_fault(Flaw::InvalidValue, annotation, "not true or false");
     }
 }
 
@@ -78,38 +74,45 @@ fn is_bool(text: &str) -> bool {
 /// will deny all traffic to TCP ports under its scope due to the use of only HTTP attributes in a
 /// DENY rule"
 pub(super) fn rule<'n>(rule: &'n Node, walk: &mut SchemaWalk<'n>) {
-    let action = walk
-        .object
-        .spec_at(["action"])
-        .and_then(Node::str)
-        .unwrap_or_default();
-    if action != "DENY" {
+    if walk.object.spec_at(["action"]).and_then(Node::str) != Some("DENY") {
         return;
     }
-    let sources: Vec<&Node> = items(rule, "from")
-        .iter()
-        .filter_map(|from| set(from, "source"))
-        .collect();
-    let operations: Vec<&Node> = items(rule, "to")
-        .iter()
-        .filter_map(|to| set(to, "operation"))
-        .collect();
-    let is_http_source =
-        |field: &str| matches!(field, "requestPrincipals" | "notRequestPrincipals");
-    let of_tcp = |node: &Node| {
-        node.members()
-            .iter()
-            .any(|m| !is_http_source(&m.key) && m.value.value != Value::Null)
+    let mut has_source = false;
+    let mut tcp_in_from = false;
+    for from in items(rule, "from") {
+        if let Some(source) = set(from, "source") {
+            has_source = true;
+            tcp_in_from |= names_tcp_source(source);
+        }
+    }
+    let mut has_operation = false;
+    let mut tcp_in_to = false;
+    for to in items(rule, "to") {
+        if let Some(operation) = set(to, "operation") {
+            has_operation = true;
+            tcp_in_to |= has(operation, "ports") || has(operation, "notPorts");
+        }
+    }
+    let is_http_alone = if has_operation {
+        !tcp_in_to
+    } else {
+        has_source && !tcp_in_from
     };
-    let tcp_in_from = sources.iter().any(|source| of_tcp(source));
-    let tcp_in_to = operations
-        .iter()
-        .any(|operation| has(operation, "ports") || has(operation, "notPorts"));
-    let only_http_from = !sources.is_empty() && operations.is_empty() && !tcp_in_from;
-    if only_http_from || !operations.is_empty() && !tcp_in_to {
+    if is_http_alone {
         let what = "says only what HTTP has, so on TCP ports it denies everything; `ports` would keep it to some";
         walk.fault(Flaw::Wider, rule, what);
     }
+}
+
+/// Whether a source says something that a TCP connection has, too. Tokens stand in headers.
+fn names_tcp_source(source: &Node) -> bool {
+    for member in source.members() {
+        let is_http = matches!(&*member.key, "requestPrincipals" | "notRequestPrincipals");
+        if !is_http && member.value.value != Value::Null {
+            return true;
+        }
+    }
+    false
 }
 
 pub(super) fn source<'n>(source: &'n Node, walk: &mut SchemaWalk<'n>) {
@@ -155,16 +158,10 @@ pub(super) fn operation<'n>(operation: &'n Node, walk: &mut SchemaWalk<'n>) {
     if is_empty(operation) {
         walk.fault(Flaw::MissingField, operation, "is empty");
     }
-    for path in ["paths", "notPaths"]
-        .into_iter()
-        .flat_map(|field| items(operation, field))
-    {
+    let paths = items(operation, "paths").iter();
+    for path in paths.chain(items(operation, "notPaths")) {
         if let Some(problem) = path.str().and_then(template_problem) {
-            walk.fault(
-                Flaw::InvalidValue,
-                path,
-                format!("is {}, and {problem}", shown(path)),
-            );
+            walk.value_fault(Flaw::InvalidValue, path, format!("and {problem}"));
         }
     }
 }
@@ -173,21 +170,25 @@ pub(super) fn operation<'n>(operation: &'n Node, walk: &mut SchemaWalk<'n>) {
 /// contain named variables, `*`, or `**`", "If glob is {**}, it must be the last operator in the
 /// template"
 fn template_problem(path: &str) -> Option<&'static str> {
-    let parts = || path.trim_matches('/').split('/');
-    let is_template = |part: &str| matches!(part, "{*}" | "{**}");
     let has_template = path.contains("{*}") || path.contains("{**}");
-    let mut operators = parts()
-        .filter(|part| is_template(part))
-        .skip_while(|part| *part != "{**}");
-    if parts().any(|part| !is_template(part) && part.contains(['{', '}'])) {
-        Some("braces are for {*} and {**}, between slashes")
-    } else if has_template && parts().any(|part| !is_template(part) && part.contains('*')) {
-        Some("in a path with {*} or {**} no other wildcard may stand")
-    } else {
-        operators
-            .nth(1)
-            .map(|_| "{**} must be the last of its kind")
+    let mut has_stray_wildcard = false;
+    let mut has_rest = false;
+    let mut has_more = false;
+    for part in path.trim_matches('/').split('/') {
+        if matches!(part, "{*}" | "{**}") {
+            has_more |= has_rest;
+            has_rest |= part == "{**}";
+            continue;
+        }
+        if part.contains(['{', '}']) {
+            return Some("braces are for {*} and {**}, between slashes");
+        }
+        has_stray_wildcard |= part.contains('*');
     }
+    if has_template && has_stray_wildcard {
+        return Some("in a path with {*} or {**} no other wildcard may stand");
+    }
+    has_more.then_some("{**} must be the last of its kind")
 }
 
 pub(super) fn condition<'n>(condition: &'n Node, walk: &mut SchemaWalk<'n>) {
@@ -198,29 +199,18 @@ pub(super) fn condition<'n>(condition: &'n Node, walk: &mut SchemaWalk<'n>) {
         walk.fault(Flaw::MissingField, condition, "lacks values or notValues");
     }
     let name = text(condition, "key");
-    let values = ["values", "notValues"]
-        .into_iter()
-        .flat_map(|field| items(condition, field));
-    let (bracketed, format) = match name {
-        "source.ip" | "remote.ip" | "destination.ip" => (false, TextRule::Range),
-        "destination.port" => (false, TextRule::PortNumber),
+    let is_bracketed = takes_brackets(name);
+    let rule = match name {
+        "source.ip" | "remote.ip" | "destination.ip" => TextRule::Range,
+        "destination.port" => TextRule::PortNumber,
         "source.namespace"
         | "source.principal"
         | "connection.sni"
         | "request.auth.principal"
         | "request.auth.audiences"
-        | "request.auth.presenter" => (false, TextRule::Free),
-        "source.serviceAccount" => (false, TextRule::Account),
-        _ if [
-            "request.headers",
-            "request.auth.claims",
-            "experimental.envoy.filters.",
-        ]
-        .iter()
-        .any(|prefix| name.starts_with(prefix)) =>
-        {
-            (true, TextRule::Free)
-        }
+        | "request.auth.presenter" => TextRule::Free,
+        "source.serviceAccount" => TextRule::Account,
+        _ if is_bracketed => TextRule::Free,
         _ => {
             walk.fault(
                 Flaw::InvalidValue,
@@ -230,33 +220,46 @@ pub(super) fn condition<'n>(condition: &'n Node, walk: &mut SchemaWalk<'n>) {
             return;
         }
     };
-    let is_good = name
-        .find('[')
-        .is_some_and(|open| open > 0 && name.ends_with(']') && open + 2 < name.len());
-    if bracketed && !is_good {
-        walk.fault(
+    if is_bracketed && !has_brackets(name) {
+        walk.value_fault(
             Flaw::InvalidValue,
             key,
-            format!("is {}, not of the form {name}[NAME]", shown(key)),
+            format!("not of the form {name}[NAME]"),
         );
     }
-    for value in values {
-        let text = value.str().filter(|text| !text.is_empty());
-        if let Some((flaw, what)) = text.and_then(|text| format.problem(text)) {
+    let values = items(condition, "values").iter();
+    for value in values.chain(items(condition, "notValues")) {
+        let text = value.str().unwrap_or_default();
+        if text.is_empty() {
+            continue;
+        }
+        if let Some((flaw, what)) = rule.problem(text) {
             walk.fault(flaw, value, what);
         }
     }
     let is_refused = matches!(name, "source.namespace" | "source.principal")
         || name.starts_with("request.auth.");
     if is_custom(walk) && is_refused {
-        walk.fault(
+        walk.value_fault(
             Flaw::Misfit,
             key,
-            format!(
-                "is {}, which is not supported with action CUSTOM",
-                shown(key)
-            ),
+            "which is not supported with action CUSTOM",
         );
+    }
+}
+
+/// `request.headers[x-user]`: attributes that hold several by name.
+fn takes_brackets(name: &str) -> bool {
+    name.starts_with("request.headers")
+        || name.starts_with("request.auth.claims")
+        || name.starts_with("experimental.envoy.filters.")
+}
+
+/// Whether a name in brackets stands at the end.
+fn has_brackets(name: &str) -> bool {
+    match name.find('[') {
+        Some(open) => open > 0 && name.ends_with(']') && open + 2 < name.len(),
+        None => false,
     }
 }
 

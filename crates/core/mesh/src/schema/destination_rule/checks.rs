@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::schema::common;
-use crate::schema::fault::{Flaw, shown};
+use crate::schema::fault::Flaw;
 use crate::schema::fields::{
     all_different, at_least_one, at_most_one, entries, filled, has, is_true, items, not_beside,
     number, set, text,
@@ -42,71 +42,57 @@ fn failover_needs_detection<'n>(policy: &'n Node, walk: &mut SchemaWalk<'n>) {
         return;
     };
     let failover = entries(locality, "failover").or_else(|| entries(locality, "failoverPriority"));
-    if let Some(failover) = failover.filter(|_| !has(policy, "outlierDetection")) {
-        walk.fault(
-            Flaw::NoEffect,
-            failover,
-            "has no effect without outlierDetection beside loadBalancer",
-        );
+    // Only outlier detection tells Envoy that a locality's hosts are unhealthy.
+    if let Some(failover) = failover
+        && !has(policy, "outlierDetection")
+    {
+        let what = "has no effect without outlierDetection beside loadBalancer";
+        walk.fault(Flaw::NoEffect, failover, what);
     }
 }
 
 pub(super) fn tunnel<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
-    if let Some(protocol) =
-        filled(node, "protocol").filter(|name| !matches!(name.str(), Some("CONNECT" | "POST")))
+    if let Some(protocol) = filled(node, "protocol")
+        && !matches!(protocol.str(), Some("CONNECT" | "POST"))
     {
-        walk.fault(
-            Flaw::InvalidValue,
-            protocol,
-            format!("is {}, not CONNECT or POST", shown(protocol)),
-        );
+        walk.value_fault(Flaw::InvalidValue, protocol, "not CONNECT or POST");
     }
     let Some(host) = node.get("targetHost") else {
         return;
     };
     let name = host.str().unwrap_or_default();
-    if let Some(what) = host_problem(name, false).filter(|_| name.parse::<IpAddr>().is_err()) {
-        walk.fault(
-            Flaw::InvalidHost,
-            host,
-            format!("is {}, {what}", shown(host)),
-        );
+    if name.parse::<IpAddr>().is_err()
+        && let Some(what) = host_problem(name, false)
+    {
+        walk.value_fault(Flaw::InvalidHost, host, format!("{what}"));
     }
 }
 
 /// "use client protocol must not be true when H2UpgradePolicy is UPGRADE"
 pub(super) fn http_settings<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
-    let disagree = is_true(node, "useClientProtocol") && text(node, "h2UpgradePolicy") == "UPGRADE";
-    if let Some(keep) = node.get("useClientProtocol").filter(|_| disagree) {
-        walk.fault(
-            Flaw::Misfit,
-            keep,
-            "keeps the client's protocol, and h2UpgradePolicy UPGRADE does not",
-        );
+    if let Some(keep) = node.get("useClientProtocol")
+        && is_true(node, "useClientProtocol")
+        && text(node, "h2UpgradePolicy") == "UPGRADE"
+    {
+        let what = "keeps the client's protocol, and h2UpgradePolicy UPGRADE does not";
+        walk.fault(Flaw::Misfit, keep, what);
     }
 }
 
 pub(super) fn outlier_detection<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
-    if let Some(errors) = node
-        .get("consecutiveErrors")
-        .filter(|_| number(node, "consecutiveErrors") != Some(0.0))
+    if let Some(errors) = node.get("consecutiveErrors")
+        && number(node, "consecutiveErrors") != Some(0.0)
     {
         let what =
             "is an old field; consecutiveGatewayErrors or consecutive5xxErrors has replaced it";
         walk.fault(Flaw::Deprecated, errors, what);
     }
-    let counts =
-        number(node, "consecutiveLocalOriginFailures").is_some_and(|failures| failures > 0.0);
-    let counts = counts && !is_true(node, "splitExternalLocalOriginErrors");
-    if let Some(failures) = node
-        .get("consecutiveLocalOriginFailures")
-        .filter(|_| counts)
+    if let Some(failures) = node.get("consecutiveLocalOriginFailures")
+        && number(node, "consecutiveLocalOriginFailures").is_some_and(|count| count > 0.0)
+        && !is_true(node, "splitExternalLocalOriginErrors")
     {
-        walk.fault(
-            Flaw::Misfit,
-            failures,
-            "counts only with splitExternalLocalOriginErrors: true",
-        );
+        let what = "counts only with splitExternalLocalOriginErrors: true";
+        walk.fault(Flaw::Misfit, failures, what);
     }
 }
 
@@ -115,40 +101,40 @@ pub(super) fn client_tls<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if !matches!(mode, "SIMPLE" | "MUTUAL") {
         return;
     }
-    let by_name = filled(node, "credentialName");
-    if is_true(node, "insecureSkipVerify") {
-        let checked = filled(node, "caCertificates").or_else(|| set(node, "subjectAltNames"));
-        if let Some(field) = checked.or_else(|| by_name.filter(|_| mode == "SIMPLE")) {
-            walk.fault(
-                Flaw::Misfit,
-                field,
-                "says how to verify the server, and insecureSkipVerify says not to",
-            );
-        }
+    if is_true(node, "insecureSkipVerify")
+        && let Some(field) = verification(node, mode)
+    {
+        let what = "says how to verify the server, and insecureSkipVerify says not to";
+        walk.fault(Flaw::Misfit, field, what);
     }
-    if by_name.is_some() {
+    if filled(node, "credentialName").is_some() {
         for field in ["clientCertificate", "caCertificates", "privateKey", "caCrl"] {
             if let Some(file) = filled(node, field) {
-                walk.fault(
-                    Flaw::ExclusiveFields,
-                    file,
-                    "cannot stand beside credentialName",
-                );
+                let what = "cannot stand beside credentialName";
+                walk.fault(Flaw::ExclusiveFields, file, what);
             }
         }
     } else if mode == "MUTUAL" {
-        let missing: Vec<&str> = ["clientCertificate", "privateKey"]
-            .into_iter()
-            .filter(|field| filled(node, field).is_none())
-            .collect();
+        let mut missing = Vec::new();
+        for field in ["clientCertificate", "privateKey"] {
+            if filled(node, field).is_none() {
+                missing.push(field);
+            }
+        }
         if !missing.is_empty() {
-            walk.fault(
-                Flaw::MissingField,
-                node,
-                format!("has mode MUTUAL and lacks {}", missing.join(" and ")),
-            );
+            let what = format!("has mode MUTUAL and lacks {}", missing.join(" and "));
+            walk.fault(Flaw::MissingField, node, what);
         }
     }
+}
+
+/// The field that says how the server is verified. With SIMPLE a credential holds nothing else.
+fn verification<'n>(node: &'n Node, mode: &str) -> Option<&'n Node> {
+    let field = filled(node, "caCertificates").or_else(|| set(node, "subjectAltNames"));
+    if field.is_none() && mode == "SIMPLE" {
+        return filled(node, "credentialName");
+    }
+    field
 }
 
 pub(super) fn consistent_hash<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
@@ -163,9 +149,8 @@ pub(super) fn consistent_hash<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
         walk,
     );
     at_most_one(node, &["ringHash", "maglev"], walk);
-    if let Some(size) = node
-        .get("minimumRingSize")
-        .filter(|_| number(node, "minimumRingSize") != Some(0.0))
+    if let Some(size) = node.get("minimumRingSize")
+        && number(node, "minimumRingSize") != Some(0.0)
     {
         walk.fault(
             Flaw::Deprecated,
@@ -176,23 +161,22 @@ pub(super) fn consistent_hash<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     }
 }
 
+fn is_prime(number: u32) -> bool {
+    number > 1 && (2..=number.isqrt()).all(|divisor| !number.is_multiple_of(divisor))
+}
+
 /// "tableSize must be a prime number for maglev"
 pub(super) fn maglev<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     let Some(size) = node.get("tableSize") else {
         walk.fault(Flaw::MissingField, node, "lacks tableSize");
         return;
     };
-    let is_prime = |n: u32| n > 1 && (2..=n.isqrt()).all(|divisor| !n.is_multiple_of(divisor));
-    if size
-        .to_json()
-        .trim_matches('"')
-        .parse()
-        .is_ok_and(|n| n <= 5_000_010 && !is_prime(n))
+    let written = size.to_json();
+    // What is larger was told to be out of range.
+    if let Ok(number) = written.trim_matches('"').parse()
+        && number <= 5_000_010
+        && !is_prime(number)
     {
-        walk.fault(
-            Flaw::InvalidValue,
-            size,
-            format!("is {}, not a prime number", shown(size)),
-        );
+        walk.value_fault(Flaw::InvalidValue, size, "not a prime number");
     }
 }

@@ -1,6 +1,6 @@
 //! Load balancing by locality.
 
-use crate::schema::fault::{Flaw, shown};
+use crate::schema::fault::Flaw;
 use crate::schema::fields::{entries, items, not_beside, number, text};
 use crate::schema::walk::SchemaWalk;
 use meshladder_text::tree::{Node, Value};
@@ -76,11 +76,7 @@ pub(super) fn failover<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
             .get(field)
             .filter(|region| region.str().is_some_and(|name| name.contains(['/', '*'])))
         {
-            walk.fault(
-                Flaw::InvalidValue,
-                region,
-                format!("is {}, not the name of a region", shown(region)),
-            );
+            walk.value_fault(Flaw::InvalidValue, region, "not the name of a region");
         }
     }
 }

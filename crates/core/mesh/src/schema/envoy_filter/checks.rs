@@ -118,11 +118,7 @@ fn old_name<'n>(filter: &'n Node, walk: &mut SchemaWalk<'n>) {
         return;
     };
     if let Some(better) = name.str().and_then(current_name) {
-        walk.fault(
-            Flaw::Deprecated,
-            name,
-            format!("is {}, an old name of {better}", shown(name)),
-        );
+        walk.value_fault(Flaw::Deprecated, name, format!("an old name of {better}"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::schema::fault::{Flaw, shown};
+use crate::schema::fault::Flaw;
 use crate::schema::fields::{all_different, filled, is_true, items, number, set, text};
 use crate::schema::names::{host_problem, is_label, is_tls, protocol};
 use crate::schema::walk::SchemaWalk;
@@ -13,16 +13,10 @@ use meshladder_text::tree::Node;
 /// unique"
 pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let object = walk.object;
-    if let Some(name) = object
-        .node
-        .at(["metadata", "name"])
-        .filter(|name| name.str().is_some_and(|n| !is_label(n)))
+    if let Some(name) = object.node.at(["metadata", "name"])
+        && name.str().is_some_and(|name| !is_label(name))
     {
-        walk.fault(
-            Flaw::InvalidValue,
-            name,
-            format!("is {}, and a Gateway's name has no dots", shown(name)),
-        );
+        walk.value_fault(Flaw::InvalidValue, name, "and a Gateway's name has no dots");
     }
     all_different(
         items(spec, "servers"),
@@ -34,20 +28,15 @@ pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
 pub(super) fn server<'n>(server: &'n Node, walk: &mut SchemaWalk<'n>) {
     for host in items(server, "hosts") {
         if let Some(what) = host.str().and_then(|name| hostname(name, true)) {
-            walk.fault(
-                Flaw::InvalidHost,
-                host,
-                format!("is {}, {what}", shown(host)),
-            );
+            walk.value_fault(Flaw::InvalidHost, host, format!("{what}"));
         }
     }
     bind(server, walk);
     let Some(port) = server.get("port") else {
         return;
     };
-    if let Some(target) = port
-        .get("targetPort")
-        .filter(|_| number(port, "targetPort").is_some_and(|n| n > 0.0))
+    if let Some(target) = port.get("targetPort")
+        && number(port, "targetPort").is_some_and(|n| n > 0.0)
     {
         walk.fault(
             Flaw::Misfit,
@@ -68,34 +57,22 @@ fn bind<'n>(server: &'n Node, walk: &mut SchemaWalk<'n>) {
         .and_then(|port| Some((port.get("number")?, number(port, "number")?)));
     let Some(socket) = bind.strip_prefix("unix://") else {
         if let Some(bind) = filled(server, "bind").filter(|_| bind.parse::<IpAddr>().is_err()) {
-            walk.fault(
+            walk.value_fault(
                 Flaw::InvalidValue,
                 bind,
-                format!("is {}, not an IP address or a unix:// path", shown(bind)),
+                "not an IP address or a unix:// path",
             );
         }
         if let Some((node, _)) = number.filter(|(_, number)| !(1.0..=65535.0).contains(number)) {
-            walk.fault(
-                Flaw::InvalidValue,
-                node,
-                format!("is {}, out of range: 1 to 65535", shown(node)),
-            );
+            walk.value_fault(Flaw::InvalidValue, node, "out of range: 1 to 65535");
         }
         return;
     };
     if let Some(bind) = server.get("bind").filter(|_| !is_socket(socket)) {
-        walk.fault(
-            Flaw::InvalidValue,
-            bind,
-            format!("is {}, not an absolute path of a file", shown(bind)),
-        );
+        walk.value_fault(Flaw::InvalidValue, bind, "not an absolute path of a file");
     }
     if let Some((node, _)) = number.filter(|(_, number)| *number > 0.0) {
-        walk.fault(
-            Flaw::Misfit,
-            node,
-            format!("is {}, and a unix socket has no port", shown(node)),
-        );
+        walk.value_fault(Flaw::Misfit, node, "and a unix socket has no port");
     }
 }
 

@@ -106,10 +106,10 @@ fn versions_and_ciphers<'n>(tls: &'n Node, walk: &mut SchemaWalk<'n>) {
     for (at, suite) in suites.iter().enumerate() {
         let Some(name) = suite.str() else { continue };
         if !is_cipher(name) {
-            walk.fault(
+            walk.value_fault(
                 Flaw::NoEffect,
                 suite,
-                format!("is {}, which is no cipher suite, and ignored", shown(suite)),
+                "which is no cipher suite, and ignored",
             );
         } else if suites[..at].iter().any(|before| before.str() == Some(name)) {
             walk.fault(Flaw::NoEffect, suite, format!("repeats {}", shown(suite)));

@@ -5,7 +5,7 @@ use crate::schema::describe::FieldType::{Any, Enum, List, Map, Of, Text as TextO
 use crate::schema::describe::{
     FieldType, KindSchema, MessageSchema, PORT, STRING, checked, may, must, plain,
 };
-use crate::schema::fault::{Flaw, shown};
+use crate::schema::fault::Flaw;
 use crate::schema::fields::{all_different, entries, filled, has, items, set, text};
 use crate::schema::text::TextRule;
 use crate::schema::walk::SchemaWalk;
@@ -126,18 +126,14 @@ fn listener<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
             .get("mode")
             .filter(|mode| protocol == "HTTPS" && mode.str() == Some("Passthrough"))
         {
-            walk.fault(
-                Flaw::Misfit,
-                mode,
-                format!("is {}, and a listener for HTTPS ends TLS", shown(mode)),
-            );
+            walk.value_fault(Flaw::Misfit, mode, "and a listener for HTTPS ends TLS");
         }
     }
     if let Some(host) = filled(listener, "hostname").filter(|_| matches!(protocol, "TCP" | "UDP")) {
-        walk.fault(
+        walk.value_fault(
             Flaw::Misfit,
             host,
-            format!("is {}, and {protocol} has no hostnames", shown(host)),
+            format!("and {protocol} has no hostnames"),
         );
     }
 }

@@ -7,7 +7,7 @@ use crate::schema::describe::{
     DurationRule, FieldSchema, FieldType, KindSchema, MessageSchema, checked, list, may, must,
     plain,
 };
-use crate::schema::fault::{Flaw, shown};
+use crate::schema::fault::Flaw;
 use crate::schema::fields::{filled, text};
 use crate::schema::text::TextRule;
 use crate::schema::walk::SchemaWalk;
@@ -103,17 +103,9 @@ fn absolute<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
         || path.ends_with("/..")
         || path.ends_with("/.");
     if !path.starts_with('/') {
-        walk.fault(
-            Flaw::InvalidValue,
-            value,
-            format!("is {}, which does not start with /", shown(value)),
-        );
+        walk.value_fault(Flaw::InvalidValue, value, "which does not start with /");
     } else if is_odd {
-        walk.fault(
-            Flaw::InvalidValue,
-            value,
-            format!("is {}, not a plain path", shown(value)),
-        );
+        walk.value_fault(Flaw::InvalidValue, value, "not a plain path");
     }
 }
 

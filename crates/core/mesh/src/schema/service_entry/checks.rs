@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::schema::common;
-use crate::schema::fault::{Flaw, shown};
+use crate::schema::fault::Flaw;
 use crate::schema::fields::{all_different, entries, filled, has, items, number, set, text};
 use crate::schema::names::{host_problem, is_tls, protocol};
 use crate::schema::walk::SchemaWalk;
@@ -11,12 +11,11 @@ use crate::services::Protocol;
 use meshladder_text::tree::Node;
 
 pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
-    if let Some(endpoints) = set(spec, "endpoints").filter(|_| has(spec, "workloadSelector")) {
-        walk.fault(
-            Flaw::ExclusiveFields,
-            endpoints,
-            "cannot stand beside workloadSelector",
-        );
+    if let Some(endpoints) = set(spec, "endpoints")
+        && has(spec, "workloadSelector")
+    {
+        let what = "cannot stand beside workloadSelector";
+        walk.fault(Flaw::ExclusiveFields, endpoints, what);
     }
     hosts(spec, walk);
     all_different(items(spec, "ports"), |port| port.get("name"), walk);
@@ -37,70 +36,58 @@ fn hosts<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
                 "is \"*\", and a ServiceEntry is for hosts of its own",
             );
         } else if let Some(what) = host_problem(name, true) {
-            walk.fault(
-                Flaw::InvalidHost,
-                host,
-                format!("is {}, {what}", shown(host)),
-            );
+            walk.value_fault(Flaw::InvalidHost, host, format!("{what}"));
         } else if name.starts_with('*') && !name.starts_with("*.") {
-            let what = format!(
-                "is {}, which only HTTP takes for a wildcard: `*` stands for whole labels",
-                shown(host)
+            walk.value_fault(
+                Flaw::NoEffect,
+                host,
+                "which only HTTP takes for a wildcard: `*` stands for whole labels",
             );
-            walk.fault(Flaw::NoEffect, host, what);
         }
     }
 }
 
 fn resolution<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let resolution = text(spec, "resolution");
-    if !matches!(resolution, "" | "NONE" | "STATIC") {
-        for range in items(spec, "addresses")
-            .iter()
-            .filter(|node| node.str().is_some_and(|text| text.contains('/')))
-        {
-            walk.fault(
-                Flaw::Misfit,
-                range,
-                format!("is a range, which resolution {resolution} does not take"),
-            );
+    let resolution = match resolution {
+        "" => "NONE",
+        resolution => resolution,
+    };
+    if !matches!(resolution, "NONE" | "STATIC") {
+        for address in items(spec, "addresses") {
+            if address.str().is_some_and(|text| text.contains('/')) {
+                let what = format!("is a range, which resolution {resolution} does not take");
+                walk.fault(Flaw::Misfit, address, what);
+            }
         }
     }
-    let selector = set(spec, "workloadSelector");
     match resolution {
-        "" | "NONE" => {
-            if let Some(endpoints) = entries(spec, "endpoints") {
-                walk.fault(
-                    Flaw::Misfit,
-                    endpoints,
-                    "is set, and resolution NONE takes no endpoints",
-                );
-            }
-            for port in items(spec, "ports")
-                .iter()
-                .filter(|port| number(port, "targetPort").is_some_and(|n| n > 0.0))
-            {
-                let target = port.get("targetPort").unwrap_or(port);
-                walk.fault(Flaw::NoEffect, target, "has no effect with resolution NONE");
-            }
-        }
+        "NONE" => no_resolution(spec, walk),
         "STATIC" => static_endpoints(spec, walk),
         "DNS" | "DNS_ROUND_ROBIN" => dns(spec, resolution, walk),
         _ => {}
     }
-    if let Some(selector) =
-        selector.filter(|_| matches!(resolution, "" | "NONE" | "DNS" | "DNS_ROUND_ROBIN"))
+    if let Some(selector) = set(spec, "workloadSelector")
+        && matches!(resolution, "NONE" | "DNS" | "DNS_ROUND_ROBIN")
     {
-        let resolution = if resolution.is_empty() {
-            "NONE"
-        } else {
-            resolution
-        };
-        walk.fault(
-            Flaw::NoEffect,
-            selector,
-            format!("does not go with resolution {resolution}: STATIC looks workloads up"),
-        );
+        let what = format!("does not go with resolution {resolution}: STATIC looks workloads up");
+        walk.fault(Flaw::NoEffect, selector, what);
+    }
+}
+
+/// "no endpoints should be provided for resolution type none": traffic goes where the client sent
+/// it.
+fn no_resolution<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
+    if let Some(endpoints) = entries(spec, "endpoints") {
+        let what = "is set, and resolution NONE takes no endpoints";
+        walk.fault(Flaw::Misfit, endpoints, what);
+    }
+    for port in items(spec, "ports") {
+        if let Some(target) = port.get("targetPort")
+            && number(port, "targetPort").is_some_and(|n| n > 0.0)
+        {
+            walk.fault(Flaw::NoEffect, target, "has no effect with resolution NONE");
+        }
     }
 }
 
@@ -110,14 +97,13 @@ fn static_endpoints<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
         let is_good = address.is_empty()
             || address.starts_with("unix://")
             || address.parse::<IpAddr>().is_ok();
-        if let Some(node) = endpoint.get("address").filter(|_| !is_good) {
-            walk.fault(
+        if let Some(node) = endpoint.get("address")
+            && !is_good
+        {
+            walk.value_fault(
                 Flaw::Misfit,
                 node,
-                format!(
-                    "is {}, and resolution STATIC takes IP addresses",
-                    shown(node)
-                ),
+                "and resolution STATIC takes IP addresses",
             );
         }
         if address.starts_with("unix://") && items(spec, "ports").len() != 1 {
@@ -135,15 +121,15 @@ fn static_endpoints<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
 fn dns<'n>(spec: &'n Node, resolution: &str, walk: &mut SchemaWalk<'n>) {
     let endpoints = items(spec, "endpoints");
     if endpoints.is_empty() {
-        for host in items(spec, "hosts")
-            .iter()
-            .filter(|host| host.str().is_some_and(|name| name.starts_with('*')))
-        {
-            let what = format!(
-                "is {}, and resolution {resolution} without endpoints looks full names up",
-                shown(host)
+        for host in items(spec, "hosts") {
+            if !host.str().is_some_and(|name| name.starts_with('*')) {
+                continue;
+            }
+            walk.value_fault(
+                Flaw::Misfit,
+                host,
+                format!("and resolution {resolution} without endpoints looks full names up"),
             );
-            walk.fault(Flaw::Misfit, host, what);
         }
     }
     if resolution == "DNS_ROUND_ROBIN" && endpoints.len() > 1 {
@@ -158,21 +144,14 @@ fn dns<'n>(spec: &'n Node, resolution: &str, walk: &mut SchemaWalk<'n>) {
         );
     }
     for endpoint in endpoints {
-        let address = text(endpoint, "address");
-        if let Some(node) = filled(endpoint, "address").filter(|_| address.starts_with("unix://")) {
-            walk.fault(
-                Flaw::Misfit,
-                node,
-                format!("is {}, which DNS does not resolve", shown(node)),
-            );
+        if let Some(node) = filled(endpoint, "address")
+            && text(endpoint, "address").starts_with("unix://")
+        {
+            walk.value_fault(Flaw::Misfit, node, "which DNS does not resolve");
         }
     }
     endpoint_ports(spec, walk);
-    if entries(spec, "addresses").is_some()
-        && items(spec, "hosts").len() > 1
-        && has_port(spec, |protocol| {
-            !protocol.is_http() && protocol != Protocol::Udp
-        })
+    if entries(spec, "addresses").is_some() && items(spec, "hosts").len() > 1 && has_tcp_port(spec)
     {
         let list = spec.get("hosts").unwrap_or(spec);
         walk.fault(
@@ -186,20 +165,13 @@ fn dns<'n>(spec: &'n Node, resolution: &str, walk: &mut SchemaWalk<'n>) {
 /// "endpoint port is not defined by the service entry"
 fn endpoint_ports<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let ports = items(spec, "ports");
-    for port in items(spec, "endpoints")
-        .iter()
-        .filter_map(|endpoint| endpoint.get("ports"))
-        .flat_map(Node::members)
-    {
-        if !ports
-            .iter()
-            .any(|known| known.str_at("name") == Some(&port.key))
-        {
-            walk.fault(
-                Flaw::Misfit,
-                &port.value,
-                format!("is for the port `{}`, which ports does not have", port.key),
-            );
+    for endpoint in items(spec, "endpoints") {
+        for port in endpoint.get("ports").map_or(&[][..], Node::members) {
+            let mut known = ports.iter();
+            if !known.any(|known| known.str_at("name") == Some(&port.key)) {
+                let what = format!("is for the port `{}`, which ports does not have", port.key);
+                walk.fault(Flaw::Misfit, &port.value, what);
+            }
         }
     }
 }
@@ -209,17 +181,25 @@ fn several_hosts<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     if matches!(text(spec, "resolution"), "" | "NONE") || items(spec, "hosts").len() < 2 {
         return;
     }
-    let is_plain =
-        |port: &Node| !protocol(text(port, "protocol")).is_some_and(|p| p.is_http() || is_tls(p));
-    if let Some(port) = items(spec, "ports").iter().find(|port| is_plain(port)) {
-        let what = "is neither HTTP nor TLS, so the several hosts cannot be told apart on it";
-        walk.fault(Flaw::Misfit, port, what);
+    for port in items(spec, "ports") {
+        // HTTP has the host in the request, TLS in the SNI; nothing else says it.
+        let names_host = protocol(text(port, "protocol")).is_some_and(|p| p.is_http() || is_tls(p));
+        if !names_host {
+            let what = "is neither HTTP nor TLS, so the several hosts cannot be told apart on it";
+            walk.fault(Flaw::Misfit, port, what);
+            return;
+        }
     }
 }
 
-fn has_port(spec: &Node, is: impl Fn(Protocol) -> bool) -> bool {
-    items(spec, "ports")
-        .iter()
-        .filter_map(|port| protocol(text(port, "protocol")))
-        .any(is)
+fn has_tcp_port(spec: &Node) -> bool {
+    for port in items(spec, "ports") {
+        if let Some(protocol) = protocol(text(port, "protocol"))
+            && !protocol.is_http()
+            && protocol != Protocol::Udp
+        {
+            return true;
+        }
+    }
+    false
 }

@@ -23,25 +23,25 @@ pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
         );
     }
     all_different(ingress, |listener| listener.at(["port", "number"]), walk);
-    let is_port = |port: &Node| !matches!(port.to_json().as_str(), "0" | "\"0\"");
-    all_different(
-        egress,
-        |listener| listener.at(["port", "number"]).filter(|port| is_port(port)),
-        walk,
-    );
-    for (at, listener) in egress
-        .iter()
-        .enumerate()
-        .filter(|(_, listener)| !has(listener, "port"))
-    {
-        if at + 1 < egress.len() {
-            walk.fault(
-                Flaw::Misfit,
-                listener,
-                "has no port, so it takes what others leave, and it is not the last",
-            );
+    all_different(egress, egress_port, walk);
+    let Some((_, all_but_last)) = egress.split_last() else {
+        return;
+    };
+    for listener in all_but_last {
+        if !has(listener, "port") {
+            let what = "has no port, so it takes what others leave, and it is not the last";
+            walk.fault(Flaw::Misfit, listener, what);
         }
     }
+}
+
+/// The port's number; 0 goes with a unix socket, and several listeners may have it.
+fn egress_port(listener: &Node) -> Option<&Node> {
+    let number = listener.at(["port", "number"])?;
+    if matches!(number.to_json().as_str(), "0" | "\"0\"") {
+        return None;
+    }
+    Some(number)
 }
 
 pub(super) fn egress<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
@@ -54,15 +54,13 @@ pub(super) fn egress<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
 
 fn bind<'n>(listener: &'n Node, port: &'n Node, walk: &mut SchemaWalk<'n>) {
     let bind = text(listener, "bind");
-    let is_unset = number(port, "number").is_none_or(|number| number == 0.0);
-    if !is_unset {
+    let is_set = number(port, "number").unwrap_or(0.0) != 0.0;
+    if is_set {
         in_range(port, walk);
-        if let Some(bind) = filled(listener, "bind").filter(|_| bind.parse::<IpAddr>().is_err()) {
-            walk.fault(
-                Flaw::InvalidValue,
-                bind,
-                format!("is {}, not an IP address", shown(bind)),
-            );
+        if let Some(node) = filled(listener, "bind")
+            && bind.parse::<IpAddr>().is_err()
+        {
+            walk.value_fault(Flaw::InvalidValue, node, "not an IP address");
         }
     } else if !bind.strip_prefix("unix://").is_some_and(is_socket) {
         walk.fault(
@@ -70,9 +68,8 @@ fn bind<'n>(listener: &'n Node, port: &'n Node, walk: &mut SchemaWalk<'n>) {
             port,
             "has no number, and bind names no unix socket",
         );
-    } else if let Some(mode) = listener
-        .get("captureMode")
-        .filter(|mode| mode.str() == Some("IPTABLES"))
+    } else if let Some(mode) = listener.get("captureMode")
+        && mode.str() == Some("IPTABLES")
     {
         walk.fault(
             Flaw::Misfit,
@@ -92,9 +89,8 @@ fn in_range<'n>(port: &'n Node, walk: &mut SchemaWalk<'n>) {
 
 /// "targetPort has no impact on Sidecars"
 fn no_target_port<'n>(port: &'n Node, walk: &mut SchemaWalk<'n>) {
-    if let Some(target) = port
-        .get("targetPort")
-        .filter(|_| number(port, "targetPort").is_some_and(|n| n > 0.0))
+    if let Some(target) = port.get("targetPort")
+        && number(port, "targetPort").is_some_and(|n| n > 0.0)
     {
         walk.fault(
             Flaw::Misfit,
@@ -115,11 +111,7 @@ fn hosts<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
     for host in items(listener, "hosts") {
         let Some(entry) = host.str() else { continue };
         if let Some(what) = hostname(entry, false) {
-            walk.fault(
-                Flaw::InvalidHost,
-                host,
-                format!("is {}, {what}", shown(host)),
-            );
+            walk.value_fault(Flaw::InvalidHost, host, format!("{what}"));
             continue;
         }
         let Some((namespace, name)) = entry.split_once('/') else {
@@ -131,18 +123,14 @@ fn hosts<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
         } else {
             namespace
         };
-        let is_held = |(other, held): &&(&str, &str)| {
-            *other == namespace && (*held == name || *held == "*" || name == "*")
-                || (*other, *held) == ("*", "*")
-        };
-        if let Some((other, held)) = seen.iter().find(is_held) {
-            walk.fault(
+        let mut before = seen.iter();
+        if let Some((other, held)) =
+            before.find(|before| hosts_overlap(**before, (namespace, name)))
+        {
+            walk.value_fault(
                 Flaw::NoEffect,
                 host,
-                format!(
-                    "is {}, beside {other}/{held} which overlaps it",
-                    shown(host)
-                ),
+                format!("beside {other}/{held} which overlaps it"),
             );
         } else if (namespace, name) == ("*", "*") && !seen.is_empty() {
             walk.fault(
@@ -155,63 +143,65 @@ fn hosts<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
     }
 }
 
+/// Whether a host stands in one that was named before, or the other way round; each with its
+/// namespace.
+fn hosts_overlap(before: (&str, &str), host: (&str, &str)) -> bool {
+    if before == ("*", "*") {
+        return true;
+    }
+    before.0 == host.0 && (before.1 == host.1 || before.1 == "*" || host.1 == "*")
+}
+
 pub(super) fn ingress<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
     if let Some(port) = set(listener, "port") {
         no_target_port(port, walk);
         in_range(port, walk);
         let is_http = protocol(text(port, "protocol")).is_some_and(Protocol::is_http);
-        if let Some(http) = listener.at(["connectionPool", "http"]).filter(|_| !is_http) {
-            walk.fault(
-                Flaw::NoEffect,
-                http,
-                "has no effect: the port's protocol is not HTTP",
-            );
+        if let Some(http) = listener.at(["connectionPool", "http"])
+            && !is_http
+        {
+            let what = "has no effect: the port's protocol is not HTTP";
+            walk.fault(Flaw::NoEffect, http, what);
         }
     }
-    if let Some(endpoint) =
-        filled(listener, "defaultEndpoint").filter(|endpoint| !endpoint.str().is_some_and(is_local))
+    if let Some(endpoint) = filled(listener, "defaultEndpoint")
+        && !endpoint.str().is_some_and(is_local)
     {
-        let what = format!(
-            "is {}, not 127.0.0.1:PORT, 0.0.0.0:PORT, [::1]:PORT, [::]:PORT, :PORT or unix://PATH",
-            shown(endpoint)
+        walk.value_fault(
+            Flaw::InvalidValue,
+            endpoint,
+            "not 127.0.0.1:PORT, 0.0.0.0:PORT, [::1]:PORT, [::]:PORT, :PORT or unix://PATH",
         );
-        walk.fault(Flaw::InvalidValue, endpoint, what);
     }
-    let Some(tls) = set(listener, "tls") else {
-        return;
-    };
-    let unused = [
+    if let Some(tls) = set(listener, "tls") {
+        ingress_tls(listener, tls, walk);
+    }
+}
+
+fn ingress_tls<'n>(listener: &'n Node, tls: &'n Node, walk: &mut SchemaWalk<'n>) {
+    let redirect = tls.get("httpsRedirect");
+    let redirect = redirect.filter(|_| is_true(tls, "httpsRedirect"));
+    let unsupported = [
         entries(tls, "subjectAltNames"),
-        tls.get("httpsRedirect")
-            .filter(|_| is_true(tls, "httpsRedirect")),
+        redirect,
+        entries(tls, "credentialNames"),
+        entries(tls, "tlsCertificates"),
+        filled(tls, "credentialName"),
     ];
-    let unused = unused
-        .into_iter()
-        .chain(["credentialNames", "tlsCertificates"].map(|field| entries(tls, field)));
-    for field in unused.flatten().chain(filled(tls, "credentialName")) {
-        walk.fault(
-            Flaw::Misfit,
-            field,
-            "is set, and the ingress of a Sidecar does not support it",
-        );
+    for field in unsupported.into_iter().flatten() {
+        let what = "is set, and the ingress of a Sidecar does not support it";
+        walk.fault(Flaw::Misfit, field, what);
     }
-    let is_plain = |protocol: &&Node| !matches!(protocol.str(), Some("HTTPS" | "TLS"));
-    if let Some(protocol) = listener.at(["port", "protocol"]).filter(is_plain) {
-        walk.fault(
-            Flaw::Misfit,
-            tls,
-            format!("is set, and the port's protocol is {}", shown(protocol)),
-        );
-    }
-    if let Some(mode) = tls
-        .get("mode")
-        .filter(|mode| matches!(mode.str(), Some("ISTIO_MUTUAL" | "AUTO_PASSTHROUGH")))
+    if let Some(protocol) = listener.at(["port", "protocol"])
+        && !matches!(protocol.str(), Some("HTTPS" | "TLS"))
     {
-        walk.fault(
-            Flaw::Misfit,
-            mode,
-            format!("is {}, which is for gateways", shown(mode)),
-        );
+        let what = format!("is set, and the port's protocol is {}", shown(protocol));
+        walk.fault(Flaw::Misfit, tls, what);
+    }
+    if let Some(mode) = tls.get("mode")
+        && matches!(mode.str(), Some("ISTIO_MUTUAL" | "AUTO_PASSTHROUGH"))
+    {
+        walk.value_fault(Flaw::Misfit, mode, "which is for gateways");
     }
 }
 
@@ -235,17 +225,12 @@ pub(super) fn outbound<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
         return;
     }
     // What is no host at all was told by a look at the destination.
-    let is_pattern =
-        |name: &str| name.starts_with('*') && host_problem(name, true).is_none() && name != "*";
-    if let Some(host) = proxy
-        .get("host")
-        .filter(|host| host.str().is_some_and(is_pattern))
+    let name = text(proxy, "host");
+    let is_pattern = name.starts_with('*') && name != "*" && host_problem(name, true).is_none();
+    if let Some(host) = proxy.get("host")
+        && is_pattern
     {
-        walk.fault(
-            Flaw::InvalidHost,
-            host,
-            format!("is {}, not the full name of a host", shown(host)),
-        );
+        walk.value_fault(Flaw::InvalidHost, host, "not the full name of a host");
     }
     if !has(proxy, "port") {
         walk.fault(Flaw::MissingField, proxy, "lacks port");

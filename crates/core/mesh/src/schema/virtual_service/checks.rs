@@ -2,7 +2,7 @@
 
 use super::hosts;
 use crate::schema::common;
-use crate::schema::fault::{Flaw, shown};
+use crate::schema::fault::Flaw;
 use crate::schema::fields::{
     at_least_one, at_most_one, entries, filled, has, items, not_beside, number, set, text,
 };
@@ -88,42 +88,41 @@ fn one_action<'n>(route: &'n Node, walk: &mut SchemaWalk<'n>) {
 
 /// "authority header cannot be set multiple times"
 fn one_authority<'n>(route: &'n Node, walk: &mut SchemaWalk<'n>) {
-    let mut is_set = route
-        .get("rewrite")
-        .is_some_and(|rewrite| filled(rewrite, "authority").is_some());
-    let request = route.at(["headers", "request"]);
-    let changes = ["set", "add"]
-        .into_iter()
-        .filter_map(|field| request?.get(field))
-        .flat_map(Node::members);
-    for change in changes.filter(|change| header::is_authority(&change.key)) {
-        if is_set {
-            walk.fault(
-                Flaw::ExclusiveFields,
-                &change.value,
-                "sets the authority once more",
-            );
+    let rewrite = route.get("rewrite");
+    let mut is_set = rewrite.is_some_and(|rewrite| filled(rewrite, "authority").is_some());
+    for field in ["set", "add"] {
+        let Some(changes) = route.at(["headers", "request", field]) else {
+            continue;
+        };
+        for change in changes.members() {
+            if !header::is_authority(&change.key) {
+                continue;
+            }
+            if is_set {
+                let what = "sets the authority once more";
+                walk.fault(Flaw::ExclusiveFields, &change.value, what);
+            }
+            is_set = true;
         }
-        is_set = true;
     }
 }
 
 /// "total destination weight = 0"
 pub(super) fn weights<'n>(route: &'n Node, walk: &mut SchemaWalk<'n>) {
-    let Some(list) = entries(route, "route").filter(|list| list.items().len() > 1) else {
+    let Some(list) = entries(route, "route") else {
         return;
     };
-    if list
-        .items()
-        .iter()
-        .all(|to| number(to, "weight").is_none_or(|weight| weight == 0.0))
-    {
-        walk.fault(
-            Flaw::Misfit,
-            list,
-            "has several destinations, and the weights of all are 0",
-        );
+    // A single destination gets everything, whatever its weight.
+    if list.items().len() < 2 {
+        return;
     }
+    for to in list.items() {
+        if number(to, "weight").unwrap_or(0.0) != 0.0 {
+            return;
+        }
+    }
+    let what = "has several destinations, and the weights of all are 0";
+    walk.fault(Flaw::Misfit, list, what);
 }
 
 pub(super) fn http_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
@@ -152,23 +151,23 @@ pub(super) fn one_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
 /// "prefix string match should not be empty"
 pub(super) fn string_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     one_match(node, walk);
-    if let Some(prefix) = node.get("prefix").filter(|prefix| prefix.str() == Some("")) {
-        walk.fault(
-            Flaw::InvalidValue,
-            prefix,
-            "is empty, and so is what it matches",
-        );
+    if let Some(prefix) = node.get("prefix")
+        && prefix.str() == Some("")
+    {
+        let what = "is empty, and so is what it matches";
+        walk.fault(Flaw::InvalidValue, prefix, what);
     }
 }
 
 pub(super) fn absent_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     string_match(node, walk);
-    let Some(regex) = node.get("regex").filter(|regex| regex.str() != Some("*")) else {
+    let Some(regex) = node.get("regex") else {
         return;
     };
-    if let Some((flaw, what)) = regex
-        .str()
-        .and_then(|pattern| TextRule::Regex.problem(pattern))
+    // For headers that must be absent Istio takes `*` for "any value", though RE2 does not.
+    if let Some(pattern) = regex.str()
+        && pattern != "*"
+        && let Some((flaw, what)) = TextRule::Regex.problem(pattern)
     {
         walk.fault(flaw, regex, what);
     }
@@ -185,24 +184,20 @@ pub(super) fn origin_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
 }
 
 pub(super) fn destination<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
-    if let Some(host) = node.get("host").filter(|host| host.str() == Some("*")) {
-        walk.fault(
-            Flaw::InvalidHost,
-            host,
-            "is \"*\", and traffic is sent to one host",
-        );
+    if let Some(host) = node.get("host")
+        && host.str() == Some("*")
+    {
+        walk.value_fault(Flaw::InvalidHost, host, "and traffic is sent to one host");
     }
 }
 
 /// "percentage is neither 0.0, nor in range [0.0001, 100.0]"
 pub(super) fn fault_percent<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
-    let is_tiny = number(node, "value").is_some_and(|value| value > 0.0 && value < 0.0001);
-    if let Some(value) = node.get("value").filter(|_| is_tiny) {
-        walk.fault(
-            Flaw::InvalidValue,
-            value,
-            format!("is {}, less than 0.0001", shown(value)),
-        );
+    let Some(value) = node.get("value") else {
+        return;
+    };
+    if number(node, "value").is_some_and(|value| value > 0.0 && value < 0.0001) {
+        walk.value_fault(Flaw::InvalidValue, value, "less than 0.0001");
     }
 }
 
@@ -238,31 +233,24 @@ pub(super) fn redirect<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
             "lacks uri, authority, scheme or port",
         );
     }
-    let is_code = |code: f64| code == 0.0 || (300.0..=399.0).contains(&code);
-    if let Some(code) = node
-        .get("redirectCode")
-        .filter(|_| number(node, "redirectCode").is_some_and(|c| !is_code(c)))
+    // 0 is a field that is not set.
+    if let Some(code) = node.get("redirectCode")
+        && let Some(status) = number(node, "redirectCode")
+        && status != 0.0
+        && !(300.0..=399.0).contains(&status)
     {
-        walk.fault(
-            Flaw::InvalidValue,
-            code,
-            format!("is {}, not a status from 300 to 399", shown(code)),
-        );
+        walk.value_fault(Flaw::InvalidValue, code, "not a status from 300 to 399");
     }
-    if let Some(scheme) =
-        filled(node, "scheme").filter(|scheme| !matches!(scheme.str(), Some("http" | "https")))
+    if let Some(scheme) = filled(node, "scheme")
+        && !matches!(scheme.str(), Some("http" | "https"))
     {
-        walk.fault(
-            Flaw::InvalidValue,
-            scheme,
-            format!("is {}, not http or https", shown(scheme)),
-        );
+        walk.value_fault(Flaw::InvalidValue, scheme, "not http or https");
     }
 }
 
 /// "http retry policy configured when attempts are set to 0 (disabled)"
 pub(super) fn retry<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
-    let is_off = number(node, "attempts").is_none_or(|attempts| attempts == 0.0);
+    let is_off = number(node, "attempts").unwrap_or(0.0) == 0.0;
     let asks = has(node, "perTryTimeout")
         || filled(node, "retryOn").is_some()
         || has(node, "retryRemoteLocalities");
@@ -273,19 +261,13 @@ pub(super) fn retry<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
             "says how to retry, but attempts is 0 or missing, so nothing is retried",
         );
     }
-    for policy in text(node, "retryOn")
-        .split(',')
-        .filter(|policy| !policy.is_empty())
-    {
-        if !is_retry_policy(policy) {
-            let Some(retry_on) = node.get("retryOn") else {
-                return;
-            };
-            walk.fault(
-                Flaw::InvalidValue,
-                retry_on,
-                format!("has `{policy}`, which is no reason to retry"),
-            );
+    let Some(retry_on) = node.get("retryOn") else {
+        return;
+    };
+    for policy in text(node, "retryOn").split(',') {
+        if !policy.is_empty() && !is_retry_policy(policy) {
+            let what = format!("has `{policy}`, which is no reason to retry");
+            walk.fault(Flaw::InvalidValue, retry_on, what);
         }
     }
 }

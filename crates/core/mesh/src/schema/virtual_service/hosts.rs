@@ -44,17 +44,21 @@ fn problem(name: &str, for_gateways: bool, object: &Object) -> Option<String> {
     }
     // What passes between networks is told by names such as
     // `outbound_.80_._.cart.shop.svc.cluster.local`.
-    let is_sni = || {
-        object
-            .spec_list("tls")
-            .iter()
-            .flat_map(|tls| items(tls, "match"))
-            .any(|m| !items(m, "sniHosts").is_empty())
-    };
-    if for_gateways && name.starts_with("outbound_.") && is_sni() {
+    if for_gateways && name.starts_with("outbound_.") && matches_sni(object) {
         return None;
     }
     names::host_problem(name, true)
+}
+
+fn matches_sni(object: &Object) -> bool {
+    for tls in object.spec_list("tls") {
+        for condition in items(tls, "match") {
+            if !items(condition, "sniHosts").is_empty() {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// "Duplicates include literal duplicates as well as wildcard duplicates"
@@ -66,27 +70,24 @@ fn all_apart<'n>(hosts: &'n [Node], walk: &mut SchemaWalk<'n>) {
     let mut wildcards: Vec<&str> = Vec::new();
     for host in hosts {
         let Some(name) = host.str() else { continue };
-        let before = wildcards
+        let is_wildcard = name.starts_with('*');
+        let mut before = wildcards
             .iter()
-            .copied()
-            .find(|wildcard| overlaps(wildcard, name));
-        let before = before.or_else(|| seen.contains(name).then_some(name));
-        let before = before.or_else(|| {
-            // Only a wildcard is compared with all.
-            seen.iter()
-                .copied()
-                .filter(|_| name.starts_with('*'))
-                .find(|other| covers(name, other))
-        });
+            .find(|known| overlaps(known, name))
+            .copied();
+        if before.is_none() && seen.contains(name) {
+            before = Some(name);
+        }
+        // Only a wildcard is compared with all: a VirtualService may have thousands of hosts.
+        if before.is_none() && is_wildcard {
+            before = seen.iter().find(|known| covers(name, known)).copied();
+        }
         if let Some(before) = before {
-            walk.fault(
-                Flaw::Duplicate,
-                host,
-                format!("is {}, which {before} before it has too", shown(host)),
-            );
+            let what = format!("which {before} before it has too");
+            walk.value_fault(Flaw::Duplicate, host, what);
         }
         seen.insert(name);
-        if name.starts_with('*') {
+        if is_wildcard {
             wildcards.push(name);
         }
     }
@@ -101,8 +102,8 @@ pub(super) fn legacy_gateways<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
         };
         let better = format!("{}/{first}", rest.split('.').next().unwrap_or_default());
         if names::is_gateway(&better) {
-            let what = format!("is {}, an old way to write {better}", shown(gateway));
-            walk.fault(Flaw::Deprecated, gateway, what).repair =
+            let what = format!("an old way to write {better}");
+            walk.value_fault(Flaw::Deprecated, gateway, what).repair =
                 Some(Repair::Replace(better.into()));
         }
     }
@@ -115,22 +116,15 @@ pub(super) fn tls_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     for sni in items(node, "sniHosts") {
         let Some(name) = sni.str() else { continue };
         if name.parse::<IpAddr>().is_ok() {
-            walk.fault(
+            walk.value_fault(
                 Flaw::NoEffect,
                 sni,
-                format!(
-                    "is {}, and clients send names as SNI, not addresses",
-                    shown(sni)
-                ),
+                "and clients send names as SNI, not addresses",
             );
         } else if let Some(what) = problem(name, is_for_gateways(object), object) {
-            walk.fault(Flaw::InvalidHost, sni, format!("is {}, {what}", shown(sni)));
+            walk.value_fault(Flaw::InvalidHost, sni, format!("{what}"));
         } else if !object.spec_strings("hosts").any(|host| covers(host, name)) {
-            walk.fault(
-                Flaw::InvalidHost,
-                sni,
-                format!("is {}, which none of the hosts has", shown(sni)),
-            );
+            walk.value_fault(Flaw::InvalidHost, sni, "which none of the hosts has");
         }
     }
 }

@@ -1,16 +1,16 @@
 //! The panels, row by row.
 
-use super::{Kind, Panel, Row};
+use super::{Panel, PanelKind, PanelRow};
 
 /// Every row.
-pub static ROWS: &[Row] = &[
-    Row {
+pub static ROWS: &[PanelRow] = &[
+    PanelRow {
         title: "Response flags",
         panels: &[
             Panel {
                 title: "Requests with a flag, by class",
                 about: "No route, no healthy upstream, connection failure, timeout, overflow, … A request may be in two classes",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "reqps",
                 queries: &[(
                     "sum by (class) (meshladder:flagged_requests:rate5m{destination_service_namespace=~\"$namespace\",destination_service_name=~\"$service\"}) > 0",
@@ -20,7 +20,7 @@ pub static ROWS: &[Row] = &[
             Panel {
                 title: "Requests with a flag, by hop",
                 about: "A flag is set by the proxy that saw it: source is the client's proxy or a gateway, destination the server's",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "reqps",
                 queries: &[(
                     "sum by (reporter, response_flags) (rate(istio_requests_total{response_flags!=\"-\",destination_service_namespace=~\"$namespace\",destination_service_name=~\"$service\"}[5m])) > 0",
@@ -29,13 +29,13 @@ pub static ROWS: &[Row] = &[
             },
         ],
     },
-    Row {
+    PanelRow {
         title: "Where",
         panels: &[
             Panel {
                 title: "Flags by service",
                 about: "The ten with most",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "reqps",
                 queries: &[(
                     "topk(10, sum by (destination_service_namespace, destination_service_name, response_flags) (rate(istio_requests_total{response_flags!=\"-\",destination_service_namespace=~\"$namespace\",destination_service_name=~\"$service\"}[5m])) > 0)",
@@ -45,7 +45,7 @@ pub static ROWS: &[Row] = &[
             Panel {
                 title: "Flags by version",
                 about: "A canary that fails shows here, and not in the service's sum",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "reqps",
                 queries: &[(
                     "topk(10, sum by (destination_service_name, destination_version, response_flags) (rate(istio_requests_total{response_flags!=\"-\",destination_service_namespace=~\"$namespace\",destination_service_name=~\"$service\"}[5m])) > 0)",
@@ -55,7 +55,7 @@ pub static ROWS: &[Row] = &[
             Panel {
                 title: "TCP connections with a flag",
                 about: "TCP has no status: the flag of a closed connection is all there is",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "cps",
                 queries: &[(
                     "topk(10, sum by (destination_service_name, response_flags) (rate(istio_tcp_connections_closed_total{response_flags!=\"-\",destination_service_namespace=~\"$namespace\",destination_service_name=~\"$service\"}[5m])) > 0)",
@@ -64,13 +64,13 @@ pub static ROWS: &[Row] = &[
             },
         ],
     },
-    Row {
+    PanelRow {
         title: "Objective and canaries",
         panels: &[
             Panel {
                 title: "Share of requests that failed",
                 about: "By status or by flag, as the side saw it that saw more; clients that went away (DC, DR) are left out",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "percentunit",
                 queries: &[
                     (
@@ -86,7 +86,7 @@ pub static ROWS: &[Row] = &[
             Panel {
                 title: "Versions: share seen and weight",
                 about: "Two lines a version that should lie on one another",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "percentunit",
                 queries: &[
                     (
@@ -101,13 +101,13 @@ pub static ROWS: &[Row] = &[
             },
         ],
     },
-    Row {
+    PanelRow {
         title: "Sync",
         panels: &[
             Panel {
                 title: "Proxies by state",
                 about: "Resource types of all proxies: SYNCED, STALE, NOT SENT, ERROR",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "short",
                 queries: &[(
                     "count by (state) (max by (namespace, pod, type, state) (meshladder_proxy_sync))",
@@ -117,7 +117,7 @@ pub static ROWS: &[Row] = &[
             Panel {
                 title: "Refused, disconnected",
                 about: "NACKs as istiod counts them, proxies that refuse, and proxies that no istiod knows",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "short",
                 queries: &[
                     (
@@ -137,7 +137,7 @@ pub static ROWS: &[Row] = &[
             Panel {
                 title: "From a change to the proxies",
                 about: "99 of 100 pushes are quicker",
-                kind: Kind::Lines,
+                kind: PanelKind::Lines,
                 unit: "s",
                 queries: &[(
                     "histogram_quantile(0.99, sum by (le) (rate(pilot_proxy_convergence_time_bucket[10m])))",
@@ -146,13 +146,13 @@ pub static ROWS: &[Row] = &[
             },
         ],
     },
-    Row {
+    PanelRow {
         title: "Certificates and state",
         panels: &[
             Panel {
                 title: "Certificates that expire first",
                 about: "Workload certificates live for a day and are renewed half-way",
-                kind: Kind::Table,
+                kind: PanelKind::Table,
                 unit: "s",
                 queries: &[(
                     "bottomk(10, min by (namespace, pod, name) (meshladder_certificate_not_after_seconds) - time())",
@@ -162,7 +162,7 @@ pub static ROWS: &[Row] = &[
             Panel {
                 title: "Findings",
                 about: "What `meshladder check` finds, by code",
-                kind: Kind::Table,
+                kind: PanelKind::Table,
                 unit: "short",
                 queries: &[(
                     "max by (code, name, rung, severity) (meshladder_findings)",
@@ -172,7 +172,7 @@ pub static ROWS: &[Row] = &[
             Panel {
                 title: "Proxies to look at",
                 about: "Ejected endpoints, endpoints that are gone, loggers at debug or trace",
-                kind: Kind::Numbers,
+                kind: PanelKind::Numbers,
                 unit: "short",
                 queries: &[
                     (

@@ -11,13 +11,13 @@ use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_capture::snapshot::{Coverage, Need, ProxyRef, Snapshot};
-use meshladder_judge::fleet::{Documents, Fleet, Proxy};
+use meshladder_judge::fleet::{Fleet, Proxy, ProxyDocuments};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::services::is_ready;
 use meshladder_text::tree::Node;
 
 /// The families that have a proxy in their labels.
-struct Told {
+struct ProxyFamilies {
     loggers: Family,
     ejected: Family,
     ghosts: Family,
@@ -28,7 +28,7 @@ struct Told {
 
 pub(super) fn families(snapshot: &Snapshot, mesh: &Mesh) -> Vec<Family> {
     let fleet = Fleet::of_istiods(snapshot);
-    let mut told = Told {
+    let mut told = ProxyFamilies {
         loggers: Family::new("meshladder_proxy_loggers", "Loggers of a proxy, by level"),
         ejected: Family::new(
             "meshladder_proxy_ejected_endpoints",
@@ -53,11 +53,11 @@ pub(super) fn families(snapshot: &Snapshot, mesh: &Mesh) -> Vec<Family> {
     };
     let known = known_addresses(snapshot, mesh);
     for id in with_documents(snapshot) {
-        let documents = Documents::open(snapshot, &id);
+        let documents = ProxyDocuments::open(snapshot, &id, None);
         let proxy = Proxy::new(&documents, mesh.pod(&id.namespace, &id.pod));
         told.visit(&proxy, mesh, known.as_ref());
     }
-    let Told {
+    let ProxyFamilies {
         loggers,
         ejected,
         ghosts,
@@ -156,7 +156,7 @@ fn connected(fleet: &Fleet, mesh: &Mesh) -> Family {
     family
 }
 
-impl Told {
+impl ProxyFamilies {
     fn visit(&mut self, proxy: &Proxy<'_>, mesh: &Mesh, known: Option<&BTreeSet<IpAddr>>) {
         let ProxyRef { namespace, pod, .. } = &proxy.docs.id;
         let labels = [("namespace", namespace.as_str()), ("pod", pod.as_str())];

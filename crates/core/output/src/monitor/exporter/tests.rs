@@ -71,7 +71,7 @@ fn told(documents: &[(&str, &str)], most: usize) -> String {
             threads: 1,
         },
     );
-    let reading = Reading {
+    let reading = MeshReading {
         is_up: true,
         read_at: Some(Time::from_seconds(7)),
         took: 0.5,

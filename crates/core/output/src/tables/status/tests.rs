@@ -9,11 +9,11 @@ const SYNCZ: &str = r#"[
    "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret":{"sent":"1","lastError":"bad"}}},
  {"proxy":"a.tools","cluster_id":"K","istio_version":"1.30"}]"#;
 
-fn rows(istiod: &str) -> Vec<Row<'static>> {
+fn rows(istiod: &str) -> Vec<ProxyStatusRow<'static>> {
     let (connections, _) = syncz::read(SYNCZ).expect("syncz");
     connections
         .into_iter()
-        .map(|connection| Row {
+        .map(|connection| ProxyStatusRow {
             istiod: istiod.to_owned(),
             revision: "default".to_owned(),
             connection,

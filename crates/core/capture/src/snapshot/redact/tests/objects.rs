@@ -41,7 +41,7 @@ fn assert_gone(after: &str) {
     }
 }
 
-/// The same document with every value a placeholder.
+/// The document with every value a placeholder.
 fn outline(value: &serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {

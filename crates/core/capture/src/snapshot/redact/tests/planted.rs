@@ -4,7 +4,7 @@ use super::clean;
 
 const PEM: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx4UbaDzY9gzVMfHLfGrPLANTED\nd3w7qGZkPLANTEDkC5QyXo0CAwEAAQ==\n-----END RSA PRIVATE KEY-----\n";
 const PEM_BASE64: &str = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFb3dJQkFBS0NBUUVBeDRVYgotLS0tLUVORCBSU0EgUFJJVkFURSBLRVktLS0tLQo=";
-/// The same behind a certificate, so that it starts at another byte of a group.
+/// A key behind a certificate, so that it starts at another byte of a group.
 const BUNDLE_BASE64: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUMKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQotLS0tLUJFR0lOIFBSSVZBVEUgS0VZLS0tLS0KTUlJRXZRSUJBREFOCi0tLS0tRU5EIFBSSVZBVEUgS0VZLS0tLS0K";
 const JWT: &str = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEyMyJ9.eyJpc3MiOiJrdWJlcm5ldGVzL3NlcnZpY2VhY2NvdW50In0.c2lnbmF0dXJlUExBTlRFRA";
 const ENCRYPTED_JWT: &str = "eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..48V1_ALb6US04U3b.5eym8TW_c8SuK0ltJ3rpYIzOeDQz7TALvtu6UG9oMo4.XFBoMYUZodetZdvT";

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, Diff, What};
+use super::{ChangeKind, Diff, DiffChange};
 
 /// What makes two changes the same: what happened, kind, name, meaning, and the parts.
-type Key = (What, String, String, Option<String>, Vec<String>);
+type Key = (ChangeKind, String, String, Option<String>, Vec<String>);
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Shown {
-    pub(super) changes: Vec<Change>,
+pub(super) struct ProxyChanges {
+    pub(super) changes: Vec<DiffChange>,
     places: BTreeMap<Key, usize>,
 }
 
-impl Shown {
+impl ProxyChanges {
     /// Adds what one comparison showed; the rest of it goes into the whole.
     pub(super) fn add(
         &mut self,
         one: Diff,
         on: &str,
         whole: &mut Diff,
-        blame: impl Fn(&mut Change),
+        blame: impl Fn(&mut DiffChange),
     ) {
         whole.noise.absorb(one.noise);
         whole.compared += one.compared;

@@ -20,7 +20,7 @@ pub(crate) const HOLD: u64 = 1 << 20;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct SourceFile {
     /// Its path inside the source, with `/`.
     pub(crate) path: String,
     /// Its name as the user knows it.
@@ -44,7 +44,7 @@ pub(crate) struct OnDisk {
     modified: Option<SystemTime>,
 }
 
-impl Found {
+impl SourceFile {
     /// The first bytes, and whether they are all.
     pub(crate) fn head(&self) -> Result<(Cow<'_, [u8]>, bool), Problem> {
         let head = match &self.body {

@@ -9,7 +9,7 @@ use meshladder_text::place::Place;
 
 /// What stands at a piece of evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct Citation {
     /// RFC 6901; none in logs and statistics.
     pub pointer: Option<String>,
     /// Counted from 1.
@@ -32,7 +32,7 @@ const MOST_READ: usize = 16 << 10;
 /// A longer line is no line of a file that somebody reads.
 const LONGEST_LINE: usize = 400;
 
-impl Shown {
+impl Citation {
     /// Looks a place up; what is not there shows nothing.
     pub(super) fn look_up(lookup: &Lookup<'_>, spot: &Spot) -> Self {
         let text = &lookup.doc.text;
