@@ -102,8 +102,14 @@ impl<'m> PodTemplate<'m> {
     /// Whether its pods have a proxy, will get one, or are ambient, as far as labels tell. A pod
     /// that runs is taken as it is. Which webhook injects what, [`Mesh::injectors`] knows.
     pub fn is_in_mesh(self, mesh: &Mesh) -> bool {
-        if self.object.id.is(Kind::Pod) && self.object.node.get("status").is_some() {
-            return self.has_proxy() || Pod::of(self.object).is_ambient();
+        if self.object.id.is(Kind::Pod) {
+            // Its annotation says so, whether or not it runs yet.
+            if Pod::of(self.object).is_ambient() {
+                return true;
+            }
+            if self.object.node.get("status").is_some() {
+                return self.has_proxy();
+            }
         }
         if let Some((_, inject)) = self.inject() {
             return inject.str() == Some("true");
