@@ -18,12 +18,13 @@ const ROOMS: &[(&str, &[&str])] = &[
 /// The modules of those rooms that are more than one subject, each with the modules of its room
 /// that it may use. A row uses only rows above it, so there are no circles.
 const MODULES: &[(&str, &str, &[&str])] = &[
-    ("capture", "snapshot", &[]),
+    ("capture", "kind", &[]),
+    ("capture", "snapshot", &["kind"]),
     ("capture", "envoy", &[]),
     ("capture", "istiod", &["envoy"]),
     ("capture", "flags", &[]),
     ("capture", "access_log", &["flags", "snapshot"]),
-    ("capture", "object", &["snapshot"]),
+    ("capture", "object", &["kind", "snapshot"]),
     ("judge", "finding", &[]),
     ("judge", "fleet", &[]),
     ("judge", "policy", &[]),
