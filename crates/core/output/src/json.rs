@@ -8,7 +8,7 @@
 
 use std::fmt::{self, Write};
 
-use super::spaces;
+use crate::spaces;
 use meshladder_text::json::Raw;
 
 mod fields;

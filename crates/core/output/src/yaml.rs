@@ -5,8 +5,8 @@
 
 use std::fmt::{self, Write};
 
-use super::spaces;
 use crate::json::to_line;
+use crate::spaces;
 use meshladder_text::json::Raw;
 use meshladder_text::tree::{Member, Node, Value};
 use serde::Serialize;

@@ -142,9 +142,9 @@ fn judge(rules: &Path, family: &str, code: &str, rungs: &[String]) {
     let rule = read(format!("{family}/service_called_broken.rs"));
     let page = read(format!("{family}/service_called_broken.md"));
     assert!(list.contains("mod service_called_broken;\n"), "{list}");
-    let rules_of_family = list.split("static RULES").nth(1).expect("the list");
-    let rules_of_family = rules_of_family.split("];").next().expect("its end");
-    let last = rules_of_family.rsplit("::RULE").nth(1).expect("a rule");
+    let (_, rows) = list.split_once("static RULES").expect("the rules");
+    let (rows, _) = rows.split_once("];").expect("their end");
+    let last = rows.rsplit("::RULE").nth(1).expect("a rule");
     assert!(
         last.ends_with("&service_called_broken"),
         "{family}: its code is the highest, so it stands last: {list}"

@@ -16,7 +16,8 @@ mod objects;
 pub(super) static RULE: Rule = Rule {
     code: "ML0509",
     name: "gateway-port-not-on-service",
-    aka: &["IST0104", "IST0162"],
+    // istioctl has given up the second for the first.
+    aka: &["IST0162", "IST0104"],
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every port of a Gateway is one that a Service of its pods leads to",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meshladder_judge::rules::retired::{self, RETIRED};
-use meshladder_judge::rules::{self, Rule};
+use meshladder_judge::rules::{self, CODES, Rule, Why};
 
 /// Codes of other tools that several rules of ours have, and why that is right.
 const SHARED: &[(&[&str], &str)] = &[
@@ -110,6 +110,17 @@ fn a_code_of_another_tool_belongs_to_one_rule_unless_the_list_says_why() {
         .copied()
         .collect();
     assert_eq!(shared, listed, "{owners:?}");
+}
+
+#[test]
+fn analyze_shows_no_code_that_istioctl_has_given_up() {
+    for rule in rules::all().filter(|rule| rule.is_of_objects()) {
+        let code = rule
+            .ist()
+            .and_then(|ist| CODES.iter().find(|code| code.code == ist));
+        let is_given_up = code.is_some_and(|code| code.without == Some(Why::Retired));
+        assert!(!is_given_up, "{}: {:?}", rule.code, rule.aka);
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ const MODULES: &[(&str, &str, &[&str])] = &[
     ("judge", "diff", &[]),
     ("judge", "rules", &["finding", "fleet", "policy"]),
     ("judge", "logs", &["rules"]),
-    ("judge", "report", &["finding"]),
+    ("judge", "report", &["finding", "rules"]),
     (
         "judge",
         "ladder",
