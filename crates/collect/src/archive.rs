@@ -221,7 +221,7 @@ impl Reader<'_, '_> {
             match record.key_bytes() {
                 b"path" => {
                     self.next.name =
-                        Some(String::from_utf8_lossy(record.value_bytes()).into_owned())
+                        Some(String::from_utf8_lossy(record.value_bytes()).into_owned());
                 }
                 b"size" => self.next.size = record.value().ok().and_then(|size| size.parse().ok()),
                 key if key.starts_with(b"GNU.sparse.") => self.next.sparse = true,

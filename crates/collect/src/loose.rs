@@ -303,12 +303,12 @@ fn node_id(dump: &[u8]) -> Option<String> {
     let mut find = |bootstrap: &mut Cursor<'_>| {
         on(bootstrap, "node", &mut |node| {
             on(node, "id", &mut |value| {
-                id = value.string().map(Cow::into_owned)
-            })
+                id = value.string().map(Cow::into_owned);
+            });
         });
     };
     on(&mut root.cursor(), "configs", &mut |configs| {
-        configs.elements(|section| on(section, "bootstrap", &mut find))
+        configs.elements(|section| on(section, "bootstrap", &mut find));
     });
     id
 }

@@ -69,7 +69,7 @@ impl Walk<'_> {
                 Ok(kind) if kind.is_symlink() => self.links.push(path),
                 Ok(kind) if kind.is_file() => self.file(&path, entry.metadata()),
                 Ok(_) if is_document(&path) => {
-                    self.problem(&path, "is a pipe, a socket or a device; not read")
+                    self.problem(&path, "is a pipe, a socket or a device; not read");
                 }
                 Ok(_) => {}
                 Err(error) => self.problem(&path, format!("cannot be read: {}", plain(&error))),

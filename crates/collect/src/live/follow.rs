@@ -99,7 +99,7 @@ impl<'c> Follow<'c> {
                 }
                 Some(Err(error)) => {
                     self.reopen(Lack::failed(format!("its log was cut: {}", chain(&error))))
-                        .await?
+                        .await?;
                 }
                 None => self.reopen(Lack::failed("its log ended")).await?,
             }

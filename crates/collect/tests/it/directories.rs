@@ -239,7 +239,7 @@ fn a_directory_or_file_one_may_not_read_is_told() {
     ]);
     let shut = |path: &str| {
         fs::set_permissions(place.path(path), fs::Permissions::from_mode(0o000))
-            .expect("ours to shut")
+            .expect("ours to shut");
     };
     shut("open/shut");
     shut("open/shut.yaml");

@@ -177,7 +177,7 @@ fn operate(root: &mut Node, op: &Op) {
                 token.parse().unwrap_or(items.len())
             };
             edit(items, |items| {
-                items.insert(at.min(items.len()), value.clone())
+                items.insert(at.min(items.len()), value.clone());
             });
         }
         (Value::Array(items), Verb::Replace, Some(value)) => {
@@ -187,7 +187,7 @@ fn operate(root: &mut Node, op: &Op) {
         }
         (Value::Object(members), Verb::Remove, _) => {
             edit(members, |members| {
-                members.retain(|member| *member.key != *token)
+                members.retain(|member| *member.key != *token);
             });
         }
         (Value::Object(members), Verb::Add | Verb::Replace, Some(value)) => {

@@ -153,13 +153,10 @@ impl Mesh {
     ) -> Passage<'m> {
         let behind = self.reach_service(from, service, port, protocol);
         let passages = behind.into_iter().map(|reach| reach.passage);
-        match passages.reduce(Passage::worse) {
-            Some(worst) => worst,
-            None => {
-                let (namespace, name) = (&service.namespace, &service.name);
-                let fact = format!("the pods behind Service {namespace}/{name}");
-                Passage::Unknown(fact, Vec::new())
-            }
+        if let Some(worst) = passages.reduce(Passage::worse) { worst } else {
+            let (namespace, name) = (&service.namespace, &service.name);
+            let fact = format!("the pods behind Service {namespace}/{name}");
+            Passage::Unknown(fact, Vec::new())
         }
     }
 

@@ -126,7 +126,7 @@ impl<'a> RouteTable<'a> {
             }
             "ignore_path_parameters_in_path_matching" => self.ignore_path_parameters = flag,
             "most_specific_header_mutations_wins" => {
-                self.most_specific_header_mutations_wins = flag
+                self.most_specific_header_mutations_wins = flag;
             }
             other => {
                 self.headers.read(other, value);

@@ -270,12 +270,7 @@ impl<'a> TlsContext<'a> {
     /// handshake goes on.
     pub fn negotiate(&self, offered: &[String]) -> Option<&str> {
         // The server's order counts, not the client's.
-        for protocol in &self.alpn {
-            if offered.iter().any(|offer| offer == protocol) {
-                return Some(protocol);
-            }
-        }
-        None
+        self.alpn.iter().find(|&protocol| offered.iter().any(|offer| offer == protocol)).map(|v| v as _)
     }
 }
 
@@ -298,12 +293,7 @@ impl<'a> Secrets<'a> {
     /// The first secret that a context waits for.
     pub fn missing<'c>(&self, context: &'c TlsContext<'_>) -> Option<&'c str> {
         let delivered = self.0.as_ref()?;
-        for secret in &context.secrets {
-            if !delivered.contains(&**secret) {
-                return Some(secret);
-            }
-        }
-        None
+        context.secrets.iter().find(|&secret| !delivered.contains(&**secret)).map(|v| v as _)
     }
 }
 

@@ -237,7 +237,7 @@ fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, TextFaul
 fn array(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, TextFault> {
     let mut walk = raw.elements();
     let mut items = Vec::new();
-    while let Some(element) = walk.next() {
+    for element in walk.by_ref() {
         items.push(build(element, depth + 1, names)?);
     }
     match walk.fault() {

@@ -62,14 +62,14 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<(Kind, Extent, usize)
                     bytes(size)
                         .map(Extent::Bytes)
                         .ok_or("--size: expected such as 100MB")?,
-                )
+                );
             }
             ("--services", n) => {
                 extent = Some(
                     n.parse()
                         .map(Extent::Services)
                         .map_err(|_| "--services: no number")?,
-                )
+                );
             }
             ("--routes", n) => routes = n.parse().map_err(|_| "--routes: no number")?,
             _ => return Err(USAGE.into()),

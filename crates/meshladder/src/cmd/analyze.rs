@@ -153,7 +153,7 @@ fn print(args: &Analyze, report: &Report, edits: &Edits, paint: Paint) -> std::i
         AnalyzeOutput::IstioJson => writeln!(stdout, "{}", messages::to_json(report))?,
         AnalyzeOutput::Yaml => write!(stdout, "{}", messages::to_yaml(report))?,
         AnalyzeOutput::Sarif => {
-            writeln!(stdout, "{}", render::to_sarif(report, &edits.replacements))?
+            writeln!(stdout, "{}", render::to_sarif(report, &edits.replacements))?;
         }
         AnalyzeOutput::Junit => write!(stdout, "{}", render::to_junit(report))?,
         AnalyzeOutput::Github => write!(stdout, "{}", render::to_github(report))?,

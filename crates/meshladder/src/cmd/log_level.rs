@@ -181,7 +181,7 @@ fn set(found: &PodSelection, args: &LogLevel, plan: &Plan<'_>) -> u8 {
     for (pod, answer) in answers {
         match (answer, changes.get(&pod.to_string())) {
             (Ok(_), Some(change)) if !change.steps.is_empty() => {
-                out::note(&format!("{pod}: {}", told::steps(change)))
+                out::note(&format!("{pod}: {}", told::steps(change)));
             }
             (Ok(_), _) => out::note(&format!("{pod}: nothing to set")),
             (Err(why), _) => {

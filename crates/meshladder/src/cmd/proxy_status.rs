@@ -126,7 +126,7 @@ fn write(
             write!(out, "{}", yaml::text(&tree))?;
         }
         StatusOutput::Table if args.verbosity > 0 => {
-            write!(out, "{}", status::verbose_table(rows, now))?
+            write!(out, "{}", status::verbose_table(rows, now))?;
         }
         StatusOutput::Table => write!(out, "{}", status::table(rows, now, false))?,
         StatusOutput::Wide => write!(out, "{}", status::table(rows, now, true))?,

@@ -46,7 +46,7 @@ fn no_object_of_a_captured_mesh_would_be_refused() {
     std::thread::scope(|scope| {
         let parts = meshes.chunks(meshes.len().div_ceil(4));
         let threads: Vec<_> = parts
-            .map(|part| scope.spawn(move || part.iter().flat_map(|mesh| refused(mesh)).collect()))
+            .map(|part| scope.spawn(move || part.iter().flat_map(refused).collect()))
             .collect();
         for thread in threads {
             let lines: Vec<String> = thread.join().expect("no judgement panics");

@@ -108,7 +108,7 @@ pub(crate) fn open(
     if is_exec {
         let command = all("command");
         return upgrade.on_upgrade(move |socket| async move {
-            exec(socket, &state, &namespace, &pod, &command).await
+            exec(socket, &state, &namespace, &pod, &command).await;
         });
     }
     let port = all("ports")
@@ -148,7 +148,7 @@ pub(crate) fn open(
                     stream,
                     Some((&state, &format!("{namespace}/{pod}"))),
                 )
-                .await
+                .await;
             }
             Err(error) => refuse(socket, port, &error.to_string()).await,
         }

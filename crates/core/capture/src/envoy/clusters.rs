@@ -203,7 +203,7 @@ impl<'a> HostAddress<'a> {
             let (mut name, mut id, mut port) = (Cow::default(), Cow::default(), 0);
             value.members(|key, value| match key {
                 "address" | "path" | "server_listener_name" => {
-                    name = value.string().unwrap_or_default()
+                    name = value.string().unwrap_or_default();
                 }
                 "endpoint_id" => id = value.string().unwrap_or_default(),
                 "port_value" => port = value.raw().and_then(Raw::number).unwrap_or(0),

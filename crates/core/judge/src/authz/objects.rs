@@ -88,7 +88,7 @@ impl<'m> AuthzObjects<'m> {
                     Coverage::Complete => return None,
                     _ if self.are_given_files(source) => return None,
                     Coverage::Denied(why) | Coverage::Partial(why) => {
-                        lacking = Some(format!("all {need}: {why}"))
+                        lacking = Some(format!("all {need}: {why}"));
                     }
                     Coverage::NotAsked => {}
                 }

@@ -227,7 +227,7 @@ fn rule_in_words(rule: &Object) -> String {
 pub(super) fn exposed(facts: &DescribeFacts<'_>, service: &Object) -> Vec<DescriptionSection> {
     let host = host(facts, service);
     let mut section = DescriptionSection::new("Exposed at gateways");
-    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway) {
         let pods = facts.mesh.gateway_pods(gateway);
         for server in servers(gateway) {
             for bound in facts.mesh.bound(

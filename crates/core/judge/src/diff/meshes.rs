@@ -62,7 +62,7 @@ pub fn meshes(a: (&Snapshot, &Mesh), b: (&Snapshot, &Mesh), names: (&str, &str))
                 Ok(one) => {
                     let on = format!("{}/{}", workload.namespace, workload.name);
                     shown.add(one, &on, &mut diff, |change| {
-                        blame(change, &changed, &right, proxy_b)
+                        blame(change, &changed, &right, proxy_b);
                     });
                 }
                 Err(why) => diff.unknown.push(why),

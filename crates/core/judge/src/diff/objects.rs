@@ -219,7 +219,7 @@ fn essence(object: &Node) -> Node {
             "spec" if is_service => {
                 drop_members(&mut member.value, &SERVICE);
                 each_mut(&mut member.value, &mut |node| {
-                    drop_members(node, &["nodePort"])
+                    drop_members(node, &["nodePort"]);
                 });
             }
             _ => {}

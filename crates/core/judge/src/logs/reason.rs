@@ -31,7 +31,7 @@ pub(super) fn says(group: &LineGroup) -> Vec<String> {
         (true, true, _) => says
             .push("every try got such an answer, until the retries were used up (URX)".to_owned()),
         (true, _, true) => {
-            says.push("the retry was refused by the circuit breaker's maxRetries (UO)".to_owned())
+            says.push("the retry was refused by the circuit breaker's maxRetries (UO)".to_owned());
         }
         _ => says.extend(of_flags(group)),
     }

@@ -348,7 +348,7 @@ fn filters_hold_one_by_one_and_against() {
                 t.codes = vec![
                     Codes::parse("4xx").expect("codes"),
                     Codes::parse("503").expect("codes"),
-                ]
+                ];
             },
             2,
         ),

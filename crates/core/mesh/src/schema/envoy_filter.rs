@@ -77,7 +77,7 @@ static MATCH: MessageSchema = checked(
             node,
             &["listener", "routeConfiguration", "cluster", "waypoint"],
             walk,
-        )
+        );
     },
 );
 

@@ -131,7 +131,7 @@ static CUSTOM_TAG: MessageSchema = checked(
             node,
             &["literal", "environment", "header", "formatter"],
             walk,
-        )
+        );
     },
 );
 

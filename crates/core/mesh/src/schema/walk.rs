@@ -190,7 +190,7 @@ impl<'n> SchemaWalk<'n> {
             (FieldType::Any, _) | (FieldType::Bool, Value::Bool(_)) => {}
             (FieldType::Text(text), Value::String(value)) => self.text(node, *text, value),
             (FieldType::Int(..) | FieldType::Number(..), Value::Number(value)) => {
-                self.number(node, of, value)
+                self.number(node, of, value);
             }
             (FieldType::Int(..) | FieldType::Number(..), Value::String(value))
                 if self.is_number(of, value) =>
@@ -206,14 +206,14 @@ impl<'n> SchemaWalk<'n> {
             (FieldType::Time(span), Value::String(value)) => self.time(node, *span, value),
             (FieldType::Enum(names), Value::String(value)) => self.name(node, names, value),
             (FieldType::Enum(names), Value::Number(value)) if self.is_proto() => {
-                self.position(node, names, value)
+                self.position(node, names, value);
             }
             (FieldType::List(of, least, most), Value::Array(items)) => {
-                self.list(node, of, items, *least..=*most)
+                self.list(node, of, items, *least..=*most);
             }
             (FieldType::Map(keys, of), Value::Object(members)) => self.map(*keys, of, members),
             (FieldType::Of(message), Value::Object(members)) => {
-                self.message(node, members, message)
+                self.message(node, members, message);
             }
             _ => self.wrong_type(node, of),
         }

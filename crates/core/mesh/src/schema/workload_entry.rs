@@ -64,6 +64,6 @@ fn endpoint<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
         None => host_problem(name, false),
     };
     if let Some(what) = what {
-        walk.value_fault(Flaw::InvalidHost, address, format!("{what}"));
+        walk.value_fault(Flaw::InvalidHost, address, what.clone());
     }
 }

@@ -153,14 +153,14 @@ fn facts(raw: Option<Raw<'_>>) -> ClusterOrigin<'_> {
             facts.discovery = value
                 .raw()
                 .and_then(|t| t.string_at("name"))
-                .unwrap_or_default()
+                .unwrap_or_default();
         }
         "metadata" => {
             facts.rule = value
                 .raw()
                 .and_then(istio_config)
                 .map(Cow::Owned)
-                .unwrap_or_default()
+                .unwrap_or_default();
         }
         _ => {}
     });

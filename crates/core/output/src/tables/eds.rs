@@ -112,7 +112,7 @@ fn has_endpoint(assignment: &Resource<'_>, filter: &EndpointFilter) -> bool {
     }
     let mut found = false;
     each_group(assignment, |_, _, endpoints| {
-        found |= endpoints.iter().any(|e| e.accepted(filter, assignment))
+        found |= endpoints.iter().any(|e| e.accepted(filter, assignment));
     });
     found
 }

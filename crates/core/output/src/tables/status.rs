@@ -213,7 +213,7 @@ impl<'a> GenericXdsConfig<'a> {
         let last_error = Some(&*watch.last_error).filter(|error| !error.is_empty());
         Self {
             type_url: url,
-            last_updated: Time::parse(&watch.sent_time).map(|sent| sent.to_proto()),
+            last_updated: Time::parse(&watch.sent_time).map(meshladder_text::time::Time::to_proto),
             config_status: watch.sync().config_status(),
             error_state: last_error.map(|details| ErrorState { details }),
         }

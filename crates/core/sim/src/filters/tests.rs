@@ -224,7 +224,7 @@ fn only_requests_that_a_custom_policy_matches_are_asked_about() {
         );
     });
     walk(&manager, "{}", &request(&[("x-ask", "1")]), |walk| {
-        assert_eq!(walk.answer().map(|a| a.code), Some(403))
+        assert_eq!(walk.answer().map(|a| a.code), Some(403));
     });
 }
 
@@ -269,7 +269,7 @@ fn routes_turn_filters_off_on_and_upside_down() {
     );
     let on = per_route(&kind("envoy.config.route.v3.FilterConfig", ""));
     walk(&manager(&[off]), &on, &request(&[]), |walk| {
-        assert_eq!(walk.answer().map(|answer| answer.code), Some(403))
+        assert_eq!(walk.answer().map(|answer| answer.code), Some(403));
     });
 }
 

@@ -139,12 +139,9 @@ impl HostRewrite {
             Self::Header(name) => host_of_header(name, request),
             Self::PathRegex(rewrite) => {
                 let path = without_query_and_fragment(&request.path);
-                match rewrite.apply(path) {
-                    Some(host) => Ok(Some(host.into_owned())),
-                    None => {
-                        let pattern = rewrite.source().0;
-                        Err(unmodelled(&format!("host_rewrite_path_regex `{pattern}`")))
-                    }
+                if let Some(host) = rewrite.apply(path) { Ok(Some(host.into_owned())) } else {
+                    let pattern = rewrite.source().0;
+                    Err(unmodelled(&format!("host_rewrite_path_regex `{pattern}`")))
                 }
             }
         }

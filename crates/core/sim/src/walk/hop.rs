@@ -323,7 +323,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
             }
         };
         self.note(|hop| {
-            hop.filter_chain = (!chain.name.is_empty()).then(|| chain.name.to_string())
+            hop.filter_chain = (!chain.name.is_empty()).then(|| chain.name.to_string());
         });
         self.step(
             TraceStage::FilterChain,

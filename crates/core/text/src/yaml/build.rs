@@ -222,7 +222,7 @@ impl<'a> EventReader<'a> {
                 span = self.block_scalar(span);
             }
             ScalarStyle::Plain if span.is_empty() && tag.is_none() && anchor == 0 => {
-                span = self.empty_scalar(span)
+                span = self.empty_scalar(span);
             }
             _ => {}
         }
@@ -390,12 +390,9 @@ impl<'a> EventReader<'a> {
         if value == Value::Null {
             self.problem(span.start(), "null cannot be a key");
         }
-        let name = match scalar::key(value) {
-            Some(name) => Name::from(name),
-            None => {
-                self.problem(span.start(), "a mapping or a list cannot be a key");
-                self.part.text()[span.range()].into()
-            }
+        let name = if let Some(name) = scalar::key(value) { Name::from(name) } else {
+            self.problem(span.start(), "a mapping or a list cannot be a key");
+            self.part.text()[span.range()].into()
         };
         self.set_key(PendingKey::Name(name, span.range()));
     }

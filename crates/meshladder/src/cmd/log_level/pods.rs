@@ -142,7 +142,7 @@ pub(in crate::cmd) fn running(
 fn defaults(snapshot: &Snapshot) -> BTreeMap<ProxyRef, DefaultLevels> {
     let mut all = BTreeMap::new();
     each_pod(snapshot, |pod, node| {
-        drop(all.insert(pod, DefaultLevels::of_pod(node)))
+        drop(all.insert(pod, DefaultLevels::of_pod(node)));
     });
     all
 }

@@ -59,7 +59,7 @@ pub(super) fn ending(global: &Global, args: &LogLevel, ending: &Ending) {
             ));
         }
         Some(StopReason::Failed(why)) => {
-            out::warn(&format!("{pod}: {why}: set back after {seconds}"))
+            out::warn(&format!("{pod}: {why}: set back after {seconds}"));
         }
         Some(StopReason::Stopped) | None => {}
     }

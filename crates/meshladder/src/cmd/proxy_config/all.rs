@@ -107,9 +107,9 @@ fn indented(out: &mut impl Write, first: &str, rest: &str, text: &str) -> io::Re
     for (place, line) in text.lines().enumerate() {
         let start = if place == 0 { first } else { rest };
         if line.is_empty() {
-            writeln!(out)?
+            writeln!(out)?;
         } else {
-            writeln!(out, "{start}{line}")?
+            writeln!(out, "{start}{line}")?;
         }
     }
     Ok(())

@@ -32,7 +32,7 @@ pub(super) fn read<'l>(
         let call = &mut line.call;
         match &*key {
             "id" if value.kind() == ValueKind::String || value.number().is_some() => {
-                line.id = Some(value.text())
+                line.id = Some(value.text());
             }
             "id" => return Err("`id` is not a string or a number".to_owned()),
             "from" => call.from = caller(&string(&key, value)?)?,

@@ -46,7 +46,7 @@ fn strings(node: &Node, key: &str, out: &mut Vec<String>) {
         match &member.value.value {
             _ if &*member.key != key => strings(&member.value, key, out),
             Value::Array(items) => {
-                out.extend(items.iter().filter_map(Node::str).map(str::to_owned))
+                out.extend(items.iter().filter_map(Node::str).map(str::to_owned));
             }
             _ => out.extend(member.value.str().map(str::to_owned)),
         }

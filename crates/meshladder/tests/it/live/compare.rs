@@ -323,7 +323,7 @@ fn revisions_are_compared_by_a_workload_that_has_proxies_of_both() {
         "one of each"
     );
     let refused = |run: &Run, words: &str| {
-        assert!(run.code > 1 && run.stderr.contains(words), "{}", run.stderr)
+        assert!(run.code > 1 && run.stderr.contains(words), "{}", run.stderr);
     };
     refused(
         &on(&fake, &["diff", "revision/default", "revision/none"]),

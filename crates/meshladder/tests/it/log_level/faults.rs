@@ -66,7 +66,7 @@ fn one(seed: u64) {
     let sow = || {
         faults
             .iter()
-            .for_each(|(at, trouble, times)| bed.fault(at, trouble.clone(), *times))
+            .for_each(|(at, trouble, times)| bed.fault(at, trouble.clone(), *times));
     };
     if early {
         sow();

@@ -69,7 +69,7 @@ impl Prometheus {
     /// One that holds these series; see [`Series`].
     pub(crate) fn with(series: &[Series]) -> Self {
         Self::start("http", &Credentials::default(), "{}", |folder, _| {
-            store(folder, series)
+            store(folder, series);
         })
     }
 

@@ -73,7 +73,7 @@ fn merge(mut marks: Vec<SecretMark>) -> Vec<SecretMark> {
     for mark in marks {
         match merged.last_mut() {
             Some(last) if mark.range.start < last.range.end => {
-                last.range.end = last.range.end.max(mark.range.end)
+                last.range.end = last.range.end.max(mark.range.end);
             }
             _ => merged.push(mark),
         }

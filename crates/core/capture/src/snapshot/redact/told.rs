@@ -92,7 +92,7 @@ impl SecretFinder<'_> {
             }
             Some(b',') if self.format != TextSyntax::Json => self.value_of(&token, token.end + 1),
             _ if self.format == TextSyntax::Yaml && self.is_item(token.start) => {
-                self.block.push(token.start)
+                self.block.push(token.start);
             }
             _ => {}
         }

@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     {
         return;
     }
-    for service in facts.mesh.objects.of_kind(Kind::Service).iter() {
+    for service in facts.mesh.objects.of_kind(Kind::Service) {
         for port in services::ports(service).filter(|port| port.protocol == Protocol::Tcp) {
             let is_called = called.as_ref().is_none_or(|called| {
                 called

@@ -43,10 +43,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 let text = item.str().unwrap_or_default();
                 match field {
                     "principals" | "notPrincipals" => {
-                        principal(facts, policy, item, text, &pods, out)
+                        principal(facts, policy, item, text, &pods, out);
                     }
                     "namespaces" | "notNamespaces" => {
-                        namespace(facts, policy, item, text, &pods, out)
+                        namespace(facts, policy, item, text, &pods, out);
                     }
                     "ports" | "notPorts" => port(facts, policy, item, text, &pods, out),
                     _ => {}

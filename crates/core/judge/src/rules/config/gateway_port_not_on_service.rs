@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
 }
 
 fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway) {
         // Without pods it is another matter.
         let pods = facts.mesh.gateway_pods(gateway);
         let Some(pod) = pods.first() else { continue };

@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
 
 fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway) {
         if case.is_some_and(|case| !meets(facts.mesh, case, gateway)) {
             continue;
         }

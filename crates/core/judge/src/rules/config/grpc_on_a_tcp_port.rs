@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind(Kind::Service).iter() {
+    for service in facts.mesh.objects.of_kind(Kind::Service) {
         for port in ports(service) {
             if case.is_some_and(|case| !meets(case, service, port.number)) {
                 continue;

@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway) {
         let pods = facts.mesh.gateway_pods(gateway);
         let namespace = pods
             .first()

@@ -34,7 +34,7 @@ pub(in crate::rules) const SERVER_FIRST: [(u16, &str); 7] = [
 ];
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind(Kind::Service).iter() {
+    for service in facts.mesh.objects.of_kind(Kind::Service) {
         let mut pod = None;
         for port in ports(service) {
             let is_called = |case: &Case<'_>| {

@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         match case {
             None => tell(rule, tls, service, &server, Severity::Info, out),
             Some(case) if meets(case, &host) => {
-                tell(rule, tls, service, &server, Severity::Error, out)
+                tell(rule, tls, service, &server, Severity::Error, out);
             }
             Some(_) => {}
         }

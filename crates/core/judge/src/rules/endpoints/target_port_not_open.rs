@@ -135,7 +135,7 @@ impl Lead<'_> {
             None => {
                 _ = finding
                     .severity(Severity::Info)
-                    .confidence(Confidence::Possible)
+                    .confidence(Confidence::Possible);
             }
         }
         self.repair(finding);

@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
 
 fn by_traffic(facts: &Facts<'_>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    for namespace in facts.mesh.objects.of_kind(Kind::Namespace).iter() {
+    for namespace in facts.mesh.objects.of_kind(Kind::Namespace) {
         let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
             continue;
         };

@@ -38,7 +38,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
     let outsiders = outsider::all(facts, &injectors, case);
-    for namespace in facts.mesh.objects.of_kind(Kind::Namespace).iter() {
+    for namespace in facts.mesh.objects.of_kind(Kind::Namespace) {
         let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
             continue;
         };

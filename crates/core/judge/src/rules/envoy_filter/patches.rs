@@ -63,7 +63,7 @@ fn faults(filter: &Object) -> Vec<(Fault, &Node)> {
         );
         match fault {
             Some(Fault::Relative) if by_version.contains(&name) => {
-                found.push((Fault::RelativeByVersion, patch))
+                found.push((Fault::RelativeByVersion, patch));
             }
             Some(fault) => found.push((fault, patch)),
             None => {}

@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         return;
     }
     let called = case.and_then(|case| called_service::client_pod(facts, case));
-    for gateway in facts.mesh.objects.of_kind(Kind::K8sGateway).iter() {
+    for gateway in facts.mesh.objects.of_kind(Kind::K8sGateway) {
         let is_met = |pod: &Object| {
             pod.id.namespace == gateway.id.namespace && names(pod) == Some(&gateway.id.name)
         };

@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
 
 fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    for gateway in mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in mesh.objects.of_kind(Kind::Gateway) {
         let pods = mesh.gateway_pods(gateway);
         for server in servers(gateway) {
             if case.is_some_and(|case| !is_met(facts, case, server)) {

@@ -39,14 +39,14 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let host = authority(case);
     match gateway(facts.mesh, case) {
         Some(pod) if no_chain && case.call.to.scheme == Scheme::Http => {
-            plain(facts.mesh, case, pod, out)
+            plain(facts.mesh, case, pod, out);
         }
         Some(pod) if no_chain && is_served(facts.mesh, pod, case.call.to.port, &host) => {
             other_name(facts.mesh, case, pod, &host, out);
         }
         Some(pod) => at_gateway(facts.mesh, case, pod, &host, out),
         None if outcome.kind == EndKind::NoListener && case.client.is_none() => {
-            no_port(facts.mesh, case, out)
+            no_port(facts.mesh, case, out);
         }
         None if case.trace.hops.first().is_some_and(|hop| {
             hop.direction == HopDirection::Outbound && hop.virtual_host.is_none()

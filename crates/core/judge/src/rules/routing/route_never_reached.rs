@@ -104,7 +104,7 @@ fn within<'m>(mesh: &Mesh, service: &'m Object) -> Vec<Shadowed<'m>> {
 /// At a gateway the VirtualServices for one host are merged, the older one's routes first.
 fn at_gateways(mesh: &Mesh) -> Vec<Shadowed<'_>> {
     let mut found: Vec<Shadowed<'_>> = Vec::new();
-    for gateway in mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in mesh.objects.of_kind(Kind::Gateway) {
         for server in servers(gateway) {
             let bound = mesh.bound(server, &gateway.id.namespace);
             for (place, service) in bound.iter().enumerate() {

@@ -23,6 +23,6 @@ pub(super) static RULE: Rule = Rule {
             Flaw::InvalidValue,
             "write a value that the field takes",
             out,
-        )
+        );
     }),
 };

@@ -23,6 +23,6 @@ pub(super) static RULE: Rule = Rule {
             Flaw::LooselyWritten,
             "write it as the API server reads it",
             out,
-        )
+        );
     }),
 };

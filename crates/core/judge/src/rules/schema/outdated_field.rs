@@ -18,6 +18,6 @@ pub(super) static RULE: Rule = Rule {
     explains: &[],
     docs: include_str!("outdated_field.md"),
     check: Check::Object(|facts, out| {
-        tell(facts, Flaw::Deprecated, "use what has replaced it", out)
+        tell(facts, Flaw::Deprecated, "use what has replaced it", out);
     }),
 };

@@ -23,6 +23,6 @@ pub(super) static RULE: Rule = Rule {
             Flaw::Duplicate,
             "take one of them out, or rename it",
             out,
-        )
+        );
     }),
 };

@@ -23,6 +23,6 @@ pub(super) static RULE: Rule = Rule {
             Flaw::NoEffect,
             "take it out, or add what it needs",
             out,
-        )
+        );
     }),
 };

@@ -18,6 +18,6 @@ pub(super) static RULE: Rule = Rule {
     explains: &[],
     docs: include_str!("unknown_enum_value.md"),
     check: Check::Object(|facts, out| {
-        tell(facts, Flaw::UnknownEnumValue, "use one of the names", out)
+        tell(facts, Flaw::UnknownEnumValue, "use one of the names", out);
     }),
 };

@@ -23,6 +23,6 @@ pub(super) static RULE: Rule = Rule {
             Flaw::WrongType,
             "write it in the type that the field takes",
             out,
-        )
+        );
     }),
 };

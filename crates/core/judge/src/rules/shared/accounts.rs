@@ -214,17 +214,13 @@ fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
             .find(|step| !step.evidence.is_empty())
             .cloned()
     });
-    match branch
+    if let Some(at) = branch
         .end
         .evidence
         .first()
-        .or(step.as_ref().and_then(|step| step.evidence.first()))
-    {
-        Some(at) => Evidence::offset(&at.doc, at.offset, shows),
-        None => {
-            let proxy = hop.map(|hop| hop.proxy.clone()).unwrap_or_default();
-            Evidence::document(&DocId::of_proxy(&proxy, "config_dump.json"), shows)
-        }
+        .or(step.as_ref().and_then(|step| step.evidence.first())) { Evidence::offset(&at.doc, at.offset, shows) } else {
+        let proxy = hop.map(|hop| hop.proxy.clone()).unwrap_or_default();
+        Evidence::document(&DocId::of_proxy(&proxy, "config_dump.json"), shows)
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn tunnel<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
     if name.parse::<IpAddr>().is_err()
         && let Some(what) = host_problem(name, false)
     {
-        walk.value_fault(Flaw::InvalidHost, host, format!("{what}"));
+        walk.value_fault(Flaw::InvalidHost, host, what.clone());
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn spec<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
 pub(super) fn server<'n>(server: &'n Node, walk: &mut SchemaWalk<'n>) {
     for host in items(server, "hosts") {
         if let Some(what) = host.str().and_then(|name| hostname(name, true)) {
-            walk.value_fault(Flaw::InvalidHost, host, format!("{what}"));
+            walk.value_fault(Flaw::InvalidHost, host, what.clone());
         }
     }
     bind(server, walk);

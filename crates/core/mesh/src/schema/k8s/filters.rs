@@ -68,7 +68,7 @@ pub(super) static GRPC_FILTER: MessageSchema = checked(
             node,
             &[FIELD_OF[0], FIELD_OF[1], FIELD_OF[2], FIELD_OF[5]],
             walk,
-        )
+        );
     },
 );
 

@@ -25,6 +25,6 @@ static SPEC: MessageSchema = checked(
             items(node, "listeners"),
             |listener| listener.get("name"),
             walk,
-        )
+        );
     },
 );

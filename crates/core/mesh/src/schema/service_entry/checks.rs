@@ -36,7 +36,7 @@ fn hosts<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
                 "is \"*\", and a ServiceEntry is for hosts of its own",
             );
         } else if let Some(what) = host_problem(name, true) {
-            walk.value_fault(Flaw::InvalidHost, host, format!("{what}"));
+            walk.value_fault(Flaw::InvalidHost, host, what.clone());
         } else if name.starts_with('*') && !name.starts_with("*.") {
             walk.value_fault(
                 Flaw::NoEffect,

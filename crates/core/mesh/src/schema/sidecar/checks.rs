@@ -111,7 +111,7 @@ fn hosts<'n>(listener: &'n Node, walk: &mut SchemaWalk<'n>) {
     for host in items(listener, "hosts") {
         let Some(entry) = host.str() else { continue };
         if let Some(what) = hostname(entry, false) {
-            walk.value_fault(Flaw::InvalidHost, host, format!("{what}"));
+            walk.value_fault(Flaw::InvalidHost, host, what.clone());
             continue;
         }
         let Some((namespace, name)) = entry.split_once('/') else {

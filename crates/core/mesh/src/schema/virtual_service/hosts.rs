@@ -122,7 +122,7 @@ pub(super) fn tls_match<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
                 "and clients send names as SNI, not addresses",
             );
         } else if let Some(what) = problem(name, is_for_gateways(object), object) {
-            walk.value_fault(Flaw::InvalidHost, sni, format!("{what}"));
+            walk.value_fault(Flaw::InvalidHost, sni, what.clone());
         } else if !object.spec_strings("hosts").any(|host| covers(host, name)) {
             walk.value_fault(Flaw::InvalidHost, sni, "which none of the hosts has");
         }

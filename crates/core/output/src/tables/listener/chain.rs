@@ -21,7 +21,7 @@ impl Chain {
         let mut destination = None;
         chain.members(|key, value| match key {
             "filter_chain_match" => {
-                read.matches = value.raw().map(ChainMatch::read).unwrap_or_default()
+                read.matches = value.raw().map(ChainMatch::read).unwrap_or_default();
             }
             "filters" => value.elements(|filter| {
                 let Some(filter) = filter.raw() else { return };

@@ -21,7 +21,7 @@ impl ChainMatch {
             match key {
                 "server_names" => read.server_names = strings(value),
                 "transport_protocol" => {
-                    read.transport = value.string().unwrap_or_default().into_owned()
+                    read.transport = value.string().unwrap_or_default().into_owned();
                 }
                 "application_protocols" => read.applications = strings(value),
                 "prefix_ranges" => read.prefixes = value.elements().map(cidr).collect(),

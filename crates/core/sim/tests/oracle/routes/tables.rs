@@ -156,7 +156,7 @@ fn action(random: &mut Random, is_template: bool) -> Value {
     }
     match random.below(6) {
         0 if !is_template => {
-            action["prefix_rewrite"] = json!(random.word(&["/new", "/", "/new/", "new"]))
+            action["prefix_rewrite"] = json!(random.word(&["/new", "/", "/new/", "new"]));
         }
         1 => action["regex_rewrite"] = rewrite(random),
         _ => {}

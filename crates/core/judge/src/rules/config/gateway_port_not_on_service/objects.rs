@@ -17,7 +17,7 @@ pub(super) const ALONE: Alone = Alone {
 };
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway) {
         let pods = facts.mesh.gateway_pods(gateway);
         if pods.is_empty() {
             continue;

@@ -12,7 +12,7 @@ pub(super) const ALONE: Alone = Alone {
 };
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway) {
         out.examined();
         let Some(selector) = gateway
             .spec_at(["selector"])

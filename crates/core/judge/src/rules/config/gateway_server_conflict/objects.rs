@@ -25,7 +25,7 @@ type Claim<'m> = (&'m Object, &'m Node);
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut claims: BTreeMap<Key<'_>, Vec<Claim<'_>>> = BTreeMap::new();
-    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway) {
         out.examined();
         for server in servers(gateway) {
             let bind = server.node.str_at("bind").unwrap_or_default();

@@ -23,7 +23,7 @@ type Use<'m> = (&'m Object, &'m Node);
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut uses: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();
-    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway) {
         out.examined();
         for tls in servers(gateway).filter_map(|server| server.node.get("tls")) {
             if let Some(certificate) = certificate(tls) {
