@@ -54,8 +54,8 @@ pub struct Options {
 }
 
 /// Reads sources into one Snapshot. What cannot be read in part becomes a problem or coverage of
-/// the Snapshot. With several sources each document's id starts with the number of its source, from
-/// 1. A source that holds several bundles, as of several clusters, is as many sources with the
+/// the Snapshot. With several sources each document's id starts with the number of its source,
+/// counted from one. A source that holds several bundles, as of several clusters, is as many sources with the
 /// names of their folders.
 ///
 /// # Errors

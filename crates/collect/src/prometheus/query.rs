@@ -19,10 +19,9 @@ pub(super) fn check(query: &str) -> Result<(), String> {
                 }
                 None => return Err(format!("`{letter}` at {at} closes nothing")),
             },
-            '"' | '\'' | '`'
-                if !skip_string(letter, &mut letters) => {
-                    return Err(format!("the string at {at} does not end"));
-                }
+            '"' | '\'' | '`' if !skip_string(letter, &mut letters) => {
+                return Err(format!("the string at {at} does not end"));
+            }
             // "PromQL supports line comments that start with #."
             '#' => {
                 letters.by_ref().find(|(letter, _)| *letter == '\n');

@@ -70,7 +70,10 @@ impl UrlServer {
         let mut target = path.to_owned();
         for (number, (name, value)) in parameters.iter().enumerate() {
             let mark = if number == 0 { '?' } else { '&' };
-            target.push_str(&format!("{mark}{name}={}", escaped(value)));
+            target.push(mark);
+            target.push_str(name);
+            target.push('=');
+            target.push_str(&escaped(value));
         }
         // A timer belongs to the runtime, so it is made inside.
         match runtime::wait(async { timeout(self.timeout, self.exchange(&target)).await }) {

@@ -96,7 +96,7 @@ fn files_of_one_proxy_belong_together_whatever_they_are_called() {
             small.join(part).with_extension("json"),
         )
     });
-    let size = belong_together(files, "proxies/tools/curl-5b64d475cf-qzthp");
+    let size = belong_together(&files, "proxies/tools/curl-5b64d475cf-qzthp");
     assert!(size > 80_000, "{size}");
     // A proxy that sees 1,500 services.
     if let Some(samples) = shared("samples") {
@@ -105,16 +105,16 @@ fn files_of_one_proxy_belong_together_whatever_they_are_called() {
             "clusters-1500-services.json.gz",
         ]
         .map(|name| (name.to_owned(), samples.join(name)));
-        let size = belong_together(files, "proxies/tools/curl-5b64d475cf-cwr6l");
+        let size = belong_together(&files, "proxies/tools/curl-5b64d475cf-cwr6l");
         assert!(size > 37_000_000, "{size}");
     }
 }
 
 /// Puts a config dump and a `/clusters` into one folder, under names of their own, and gives their
 /// size.
-fn belong_together(files: [(String, PathBuf); 2], proxy: &str) -> u64 {
+fn belong_together(files: &[(String, PathBuf); 2], proxy: &str) -> u64 {
     let place = Place::new();
-    for (name, path) in &files {
+    for (name, path) in files {
         place.put(name, std::fs::read(path).expect("the file is there"));
     }
     let snapshot = opened(&place.path(""));

@@ -50,7 +50,7 @@ struct ClimbContext<'a> {
 /// Climbs the whole ladder.
 pub fn climb(snapshot: &Snapshot, mesh: &Mesh, question: &Question) -> Report {
     let walked = question.scope.call().map(|call| walk(snapshot, mesh, call));
-    climb_by(&climbed(), snapshot, mesh, question, walked)
+    climb_by(&climbed(), snapshot, mesh, question, walked.as_ref())
 }
 
 /// Climbs for a request whose walk is known already.
@@ -63,7 +63,7 @@ pub fn climb_along(
     match walked {
         Some(trace) => {
             let walked = Some((trace, OpenedDocuments::default()));
-            climb_by(&climbed(), snapshot, mesh, question, walked)
+            climb_by(&climbed(), snapshot, mesh, question, walked.as_ref())
         }
         None => climb(snapshot, mesh, question),
     }
@@ -75,12 +75,11 @@ fn climb_by(
     snapshot: &Snapshot,
     mesh: &Mesh,
     question: &Question,
-    walked: Option<(Trace, OpenedDocuments)>,
+    walked: Option<&(Trace, OpenedDocuments)>,
 ) -> Report {
-    let (fleet, of_proxies) =
-        raise::visit_proxies(rules, snapshot, mesh, question, walked.as_ref());
+    let (fleet, of_proxies) = raise::visit_proxies(rules, snapshot, mesh, question, walked);
     let faults = Faults::default();
-    let context = ClimbContext::new(question, snapshot, mesh, &fleet, &faults, walked.as_ref());
+    let context = ClimbContext::new(question, snapshot, mesh, &fleet, &faults, walked);
     let answers = raise::raise(rules, of_proxies, &context);
     let weighed = weigh::weigh(&answers, &context);
     let attribution = attribute::attribute(weighed, &answers, &context);

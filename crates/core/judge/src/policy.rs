@@ -156,7 +156,11 @@ impl CustomPolicies {
 
         // ext_authz runs only if `istio_ext_authz_shadow_effective_policy_id` names a policy: the
         // shadow rules choose what the provider is asked about.
-        let namespace = if state.is_http { "envoy.filters.http.rbac" } else { "envoy.filters.network.rbac" };
+        let namespace = if state.is_http {
+            "envoy.filters.http.rbac"
+        } else {
+            "envoy.filters.network.rbac"
+        };
         let key = format!("{EXT_AUTHZ_PREFIX}shadow_effective_policy_id");
         match state.metadata.find(namespace, &[key.into()]) {
             MetadataLookup::Unknown(fact) => PolicyVerdict::Undecided(fact.into()),

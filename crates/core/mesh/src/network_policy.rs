@@ -153,7 +153,9 @@ impl Mesh {
     ) -> Passage<'m> {
         let behind = self.reach_service(from, service, port, protocol);
         let passages = behind.into_iter().map(|reach| reach.passage);
-        if let Some(worst) = passages.reduce(Passage::worse) { worst } else {
+        if let Some(worst) = passages.reduce(Passage::worse) {
+            worst
+        } else {
             let (namespace, name) = (&service.namespace, &service.name);
             let fact = format!("the pods behind Service {namespace}/{name}");
             Passage::Unknown(fact, Vec::new())

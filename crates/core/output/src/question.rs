@@ -96,7 +96,10 @@ impl<'a> From<&'a Call> for RequestJson<'a> {
             to: format!("{}://{host}:{port}{path}", scheme.word()),
             method: &call.method,
             headers: Pairs(headers),
-            principal: call.principal.as_ref().map(meshladder_sim::walk::Principal::uri),
+            principal: call
+                .principal
+                .as_ref()
+                .map(meshladder_sim::walk::Principal::uri),
             seen: None,
         }
     }

@@ -270,7 +270,10 @@ impl<'a> TlsContext<'a> {
     /// handshake goes on.
     pub fn negotiate(&self, offered: &[String]) -> Option<&str> {
         // The server's order counts, not the client's.
-        self.alpn.iter().find(|&protocol| offered.iter().any(|offer| offer == protocol)).map(|v| v as _)
+        self.alpn
+            .iter()
+            .find(|&protocol| offered.iter().any(|offer| offer == protocol))
+            .map(|v| v as _)
     }
 }
 
@@ -293,7 +296,11 @@ impl<'a> Secrets<'a> {
     /// The first secret that a context waits for.
     pub fn missing<'c>(&self, context: &'c TlsContext<'_>) -> Option<&'c str> {
         let delivered = self.0.as_ref()?;
-        context.secrets.iter().find(|&secret| !delivered.contains(&**secret)).map(|v| v as _)
+        context
+            .secrets
+            .iter()
+            .find(|&secret| !delivered.contains(&**secret))
+            .map(|v| v as _)
     }
 }
 

@@ -358,7 +358,7 @@ fn openssl(error: &str) -> String {
     let more = more.split('|').next().unwrap_or_default();
     let mut says = format!("OpenSSL says: {}", reason.replace('_', " ").to_lowercase());
     if !more.is_empty() {
-        says.push_str(&format!(" ({})", more.replace('_', " ")));
+        says = format!("{says} ({})", more.replace('_', " "));
     }
     says
 }

@@ -75,17 +75,18 @@ pub(super) fn compare(
         match (left.get(*id), right.get(*id)) {
             (Some(old), Some(new)) => changes.extend(both(old, new, a, b, noise)),
             (Some(old), None) => changes.extend(
-                b.knows(need(old), "B", unknown)
+                b.knows(&need(old), "B", unknown)
                     .then(|| alone(ChangeKind::Removed, old)),
             ),
             (None, Some(new)) => changes.extend(
-                a.knows(need(new), "A", unknown)
+                a.knows(&need(new), "A", unknown)
                     .then(|| alone(ChangeKind::Added, new)),
             ),
             (None, None) => {}
         }
     }
-    if a.knows(Kind::Pod.into(), "A", unknown) && b.knows(Kind::Pod.into(), "B", unknown) {
+    let pods_read = Need::Objects(Kind::Pod);
+    if a.knows(&pods_read, "A", unknown) && b.knows(&pods_read, "B", unknown) {
         changes.extend(pods(a, b));
     }
     (changes, ids.len())
@@ -101,8 +102,8 @@ fn need(object: &Object) -> Need {
 
 impl CaptureSide<'_> {
     /// Whether an object that is not here does not exist: what could not be read is noted instead.
-    fn knows(&self, need: Need, side: &str, unknown: &mut BTreeSet<String>) -> bool {
-        let coverage = self.snapshot.coverage(&need);
+    fn knows(&self, need: &Need, side: &str, unknown: &mut BTreeSet<String>) -> bool {
+        let coverage = self.snapshot.coverage(need);
         let is_bundle = self
             .snapshot
             .sources()
@@ -113,7 +114,7 @@ impl CaptureSide<'_> {
             Coverage::Partial(_) | Coverage::Denied(_) => false,
         };
         if !knows {
-            unknown.insert(format!("on {side} {}", coverage.lack(&need)));
+            unknown.insert(format!("on {side} {}", coverage.lack(need)));
         }
         knows
     }

@@ -79,7 +79,7 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
         facts.snapshot,
         facts.mesh,
         &question,
-        Some(walked),
+        Some(&walked),
     );
     if report.verdict != Verdict::Broken {
         return None;

@@ -211,8 +211,9 @@ pub(super) fn lacking(
             (Coverage::Partial(_), _) if is_of_files => kind
                 .filter(|kind| analyze::is_not_in_files(rule, *kind, mesh))
                 .map(|_| (need, Coverage::Partial("the files have none".to_owned()))),
-            (Coverage::Partial(_), None) => None,
-            (Coverage::Partial(_), Some(kind)) if mesh.objects.has_any(kind) => None,
+            (Coverage::Partial(_), kind) if kind.is_none_or(|kind| mesh.objects.has_any(kind)) => {
+                None
+            }
             (coverage, _) => Some((need, coverage)),
         }
     })

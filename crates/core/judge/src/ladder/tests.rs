@@ -113,7 +113,7 @@ fn a_mesh_in_which_a_rule_broke_is_not_called_healthy() {
         name: "breaks",
     };
     assert_eq!(broken.verdict, Verdict::Undecided);
-    assert_eq!(broken.unknown, [fact.clone()]);
+    assert_eq!(broken.unknown, std::slice::from_ref(&fact));
     assert_eq!(config(&broken), Some(Outcome::Skipped(fact)));
     assert_eq!(report(&[&BREAKS, &ANSWERS]).verdict, Verdict::Broken);
 }

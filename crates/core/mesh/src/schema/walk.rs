@@ -120,7 +120,8 @@ impl<'n> SchemaWalk<'n> {
         }
         let mut what = format!("is not a field of {}", self.schema.kind.singular());
         if self.schema.spec.position(key).is_some() {
-            what.push_str(&format!("; it belongs under spec as spec.{key}"));
+            what.push_str("; it belongs under spec as spec.");
+            what.push_str(key);
         }
         self.fault(Flaw::UnknownField, &member.value, what);
     }

@@ -143,7 +143,6 @@ impl<'m> Container<'m> {
     }
 
     /// Whether the proxy runs in it.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "for `Iterator::find`")]
     pub fn is_proxy(&self) -> bool {
         self.name() == PROXY
     }

@@ -37,6 +37,9 @@ const ALGORITHMS: [&str; 13] = [
 
 impl Jwt {
     /// Takes a token apart.
+    ///
+    /// # Errors
+    /// What Envoy says of a token that it cannot take apart.
     pub fn parse(text: &str) -> Result<Self, JwtStatus> {
         let [head, body, tail] = sections(text).ok_or(JwtStatus::BadFormat)?;
 

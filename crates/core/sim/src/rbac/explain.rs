@@ -93,7 +93,7 @@ fn joined(mut sentences: Vec<String>) -> Option<String> {
     }
     if rest.len() >= SHOWN {
         let more = rest.len() + 1 - SHOWN;
-        text.push_str(&format!(" and {more} more"));
+        text = format!("{text} and {more} more");
     }
     Some(text)
 }

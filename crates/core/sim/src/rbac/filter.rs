@@ -130,7 +130,11 @@ impl RbacFilter {
 /// `<prefix>shadow_effective_policy_id`, the latter only when a policy matched; and likewise for
 /// what is enforced.
 fn note(state: &mut RequestState<'_>, prefix: &str, engine: &str, decision: &RbacDecision) {
-    let namespace = if state.is_http { "envoy.filters.http.rbac" } else { "envoy.filters.network.rbac" };
+    let namespace = if state.is_http {
+        "envoy.filters.http.rbac"
+    } else {
+        "envoy.filters.network.rbac"
+    };
     let (result, policy) = match decision {
         RbacDecision::Allowed { policy } => (text("allowed"), policy.as_deref().map(text)),
         RbacDecision::Denied {

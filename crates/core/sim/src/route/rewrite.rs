@@ -139,7 +139,9 @@ impl HostRewrite {
             Self::Header(name) => host_of_header(name, request),
             Self::PathRegex(rewrite) => {
                 let path = without_query_and_fragment(&request.path);
-                if let Some(host) = rewrite.apply(path) { Ok(Some(host.into_owned())) } else {
+                if let Some(host) = rewrite.apply(path) {
+                    Ok(Some(host.into_owned()))
+                } else {
                     let pattern = rewrite.source().0;
                     Err(unmodelled(&format!("host_rewrite_path_regex `{pattern}`")))
                 }

@@ -390,7 +390,9 @@ impl<'a> EventReader<'a> {
         if value == Value::Null {
             self.problem(span.start(), "null cannot be a key");
         }
-        let name = if let Some(name) = scalar::key(value) { Name::from(name) } else {
+        let name = if let Some(name) = scalar::key(value) {
+            Name::from(name)
+        } else {
             self.problem(span.start(), "a mapping or a list cannot be a key");
             self.part.text()[span.range()].into()
         };

@@ -64,9 +64,9 @@ fn one(seed: u64) {
         .collect();
     let (early, end) = (random(2) == 0, ENDS[random(ENDS.len())]);
     let sow = || {
-        faults
-            .iter()
-            .for_each(|(at, trouble, times)| bed.fault(at, trouble.clone(), *times));
+        for (at, trouble, times) in &faults {
+            bed.fault(at, trouble.clone(), *times);
+        }
     };
     if early {
         sow();

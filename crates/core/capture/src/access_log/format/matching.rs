@@ -43,7 +43,9 @@ impl TextFormat {
     /// fields, in linear time.
     pub(in crate::access_log) fn careful<'a>(&'a self, line: &'a str) -> Option<AccessRecord<'a>> {
         let strict = self.strict.get_or_init(|| self.regex(false)).as_ref()?;
-        let captures = if let Some(captures) = strict.captures(line) { captures } else {
+        let captures = if let Some(captures) = strict.captures(line) {
+            captures
+        } else {
             let loose = self.loose.get_or_init(|| self.regex(true)).as_ref()?;
             loose.captures(line)?
         };

@@ -222,7 +222,8 @@ fn is_path(value: &[u8]) -> bool {
     for &byte in value {
         let is_lower =
             byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._/-".contains(&byte);
-        if !is_lower && !(may_have_capitals && byte.is_ascii_uppercase()) {
+        let is_capital = may_have_capitals && byte.is_ascii_uppercase();
+        if !is_lower && !is_capital {
             return false;
         }
     }

@@ -218,7 +218,10 @@ fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
         .end
         .evidence
         .first()
-        .or(step.as_ref().and_then(|step| step.evidence.first())) { Evidence::offset(&at.doc, at.offset, shows) } else {
+        .or(step.as_ref().and_then(|step| step.evidence.first()))
+    {
+        Evidence::offset(&at.doc, at.offset, shows)
+    } else {
         let proxy = hop.map(|hop| hop.proxy.clone()).unwrap_or_default();
         Evidence::document(&DocId::of_proxy(&proxy, "config_dump.json"), shows)
     }

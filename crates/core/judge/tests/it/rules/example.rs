@@ -55,7 +55,11 @@ impl Document {
                 None => (*line, None),
             };
             let is_only_mark = code.is_some() && before.is_empty();
-            if !is_only_mark || path.ends_with(".yaml") {
+            if !is_only_mark
+                || std::path::Path::new(&path)
+                    .extension()
+                    .is_some_and(|end| end == "yaml")
+            {
                 text += line;
                 text.push('\n');
                 count += 1;
