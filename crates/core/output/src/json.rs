@@ -1,6 +1,6 @@
 //! JSON that goes out. Answers of ours are structs with one writer ([`to_line`], [`to_pretty`]).
 //! What istioctl prints of a dump is not built but copied: indented, and with the names proto3 JSON
-//! gives to fields ([`write`]).
+//! gives to fields ([`write()`]).
 //!
 //! Envoy's admin pages print field names as the `.proto` files have them (`virtual_hosts`);
 //! istioctl decodes and prints them anew (`virtualHosts`). The values are the same, so changing the
