@@ -4,7 +4,7 @@
 //!
 //! A rule goes from the object down to what is wrong, and points at it:
 //!
-//! ```ignore
+//! ```text
 //! for service in VirtualService::all(&facts.mesh.objects) {
 //!     for route in service.http_routes() {
 //!         for destination in route.destinations() {
