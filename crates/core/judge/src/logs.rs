@@ -131,7 +131,7 @@ impl<'s> Collector<'s> {
         self.each(chunk, |_| {});
     }
 
-    /// The same, and tells each line.
+    /// Collects a chunk, and tells each line.
     pub fn each(&mut self, chunk: Chunk<'_>, mut tell: impl FnMut(Event<'_>)) {
         let Chunk {
             source,

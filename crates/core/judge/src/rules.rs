@@ -52,7 +52,7 @@ pub struct Rule {
     pub code: &'static str,
     /// The problem, in kebab case; also the file's name.
     pub name: &'static str,
-    /// The same thing in other tools: `IST0173`, `KIA0203`.
+    /// What other tools call it: `IST0173`, `KIA0203`.
     pub aka: &'static [&'static str],
     /// The rung of the ladder.
     pub rung: Rung,

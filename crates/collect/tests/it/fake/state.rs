@@ -158,7 +158,7 @@ impl State {
             .map_or(version == "v1", |versions| versions.contains(&version))
     }
 
-    /// The same cluster as Kubernetes 1.21 and Istio 1.10 would serve it: nothing in a version that
+    /// This cluster as Kubernetes 1.21 and Istio 1.10 would serve it: nothing in a version that
     /// is newer.
     pub(crate) fn years_ago(mut self) -> Self {
         let old: [(&str, &[&str]); 6] = [

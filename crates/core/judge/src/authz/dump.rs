@@ -68,7 +68,7 @@ pub(super) fn decide(
     })
 }
 
-/// The same for many requests whose callers' own proxies are not looked at.
+/// Checks many requests whose callers' own proxies are not looked at.
 pub(super) fn decide_inbound(
     checker: &Checker<'_>,
     case: &[(Call, Option<u16>, Who)],

@@ -57,7 +57,7 @@ fn said(kind: &str, name: &str) -> Vec<String> {
     said_with(&[], kind, name)
 }
 
-/// The same with what proxies say of their endpoints.
+/// That mesh with what proxies say of their endpoints.
 fn said_with(callers: &[(&str, &str)], kind: &str, name: &str) -> Vec<String> {
     let mut builder = Builder::new();
     builder.add(DocId::new("k8s/a.yaml"), "a.yaml", OBJECTS.into());

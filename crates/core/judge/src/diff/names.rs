@@ -90,7 +90,7 @@ impl CommonNames {
         names
     }
 
-    /// The same with what all proxies of the side share; its own words come first.
+    /// Its names with what all proxies of the side share; its own words come first.
     pub(super) fn with(mut self, common: &Arc<CommonNames>) -> Self {
         self.common = Some(Arc::clone(common));
         self

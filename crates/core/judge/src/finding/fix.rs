@@ -14,7 +14,7 @@ pub struct Fix {
     pub risk: Risk,
     /// The patch, command or advice.
     pub text: String,
-    /// The same as a change of objects: the ladder applies it in memory and offers the fix only if
+    /// What it changes in objects: the ladder applies it in memory and offers the fix only if
     /// the cause goes away.
     pub change: Option<Change>,
     /// What trying it came to.

@@ -25,7 +25,7 @@ impl Default for LogFormats {
 }
 
 impl LogFormats {
-    /// The same for all logs.
+    /// One list for all logs.
     pub fn same(formats: FormatList) -> Self {
         Self {
             sets: vec![formats],

@@ -25,7 +25,7 @@ pub struct Case<'a> {
     pub servers: Vec<&'a PodFacts>,
     /// The lines of access logs that fit the request: the client's, or the gateway's.
     pub client_log: Vec<AccessLine>,
-    /// The same of the servers.
+    /// The lines of the servers' access logs that fit it.
     pub server_log: Vec<AccessLine>,
 }
 

@@ -144,7 +144,7 @@ pub(in crate::rules) fn services<'f>(
     called
 }
 
-/// The same, and without a request also every subset that a route sends requests to.
+/// Those services, and without a request also every subset that a route sends requests to.
 pub(in crate::rules) fn services_and_subsets<'f>(
     facts: &Facts<'f>,
     case: Option<&Case<'_>>,
