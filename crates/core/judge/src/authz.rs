@@ -154,7 +154,7 @@ impl<'s> Checker<'s> {
     /// without a dump of it.
     pub fn by_dump(&self, calls: &[Call], server: &PolicyServer) -> Option<Vec<AuthzDecision>> {
         let proxy = server.proxy.as_ref()?;
-        let case = calls.iter().map(|call| {
+        let inbound = calls.iter().map(|call| {
             let caller = Who::of(call, self.mesh, self.objects);
             (
                 caller.told(call),
@@ -162,7 +162,11 @@ impl<'s> Checker<'s> {
                 caller,
             )
         });
-        Some(dump::decide_inbound(self, &case.collect::<Vec<_>>(), proxy))
+        Some(dump::decide_inbound(
+            self,
+            &inbound.collect::<Vec<_>>(),
+            proxy,
+        ))
     }
 
     /// What the objects say, whatever a proxy has.

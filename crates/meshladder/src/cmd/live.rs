@@ -46,7 +46,7 @@ pub(super) fn connect(global: &Global) -> Result<Session, Failure> {
     Ok(connect_as(global, false)?)
 }
 
-/// The same for what only a cluster can answer.
+/// Connects for what only a cluster can answer.
 pub(super) fn connect_only(global: &Global) -> Result<Session, Failure> {
     connect_as(global, false).map_err(|error| without_cluster(error, "name one with --kubeconfig"))
 }
@@ -63,7 +63,7 @@ fn without_cluster(error: CollectError, hint: &str) -> Failure {
     }
 }
 
-/// The same for istioctl's commands, which have their own exit code for wrong usage.
+/// Connects for istioctl's commands, which have their own exit code for wrong usage.
 fn connect_like_istioctl(global: &Global, is_beside: bool) -> Result<Session, Failure> {
     connect_as(global, is_beside).map_err(|error| match error {
         CollectError::NoCluster => {
@@ -363,7 +363,7 @@ pub(super) fn objects(global: &Global) -> Result<Snapshot, Failure> {
     unless_interrupted(&session, snapshot)
 }
 
-/// The same beside objects in files, which count where both have one of a name.
+/// Objects of the cluster beside those in files, which count where both have one of a name.
 pub(super) fn objects_under(global: &Global, files: Snapshot) -> Result<Snapshot, Failure> {
     let mut except = BTreeSet::new();
     object::each(&files, |object| {
@@ -426,7 +426,7 @@ pub(super) fn read(
     Ok(session.proxies(snapshot, &wish)?)
 }
 
-/// The same pod of every cluster that was read.
+/// That pod of every cluster that was read.
 fn in_sources(snapshot: &Snapshot, pods: impl Iterator<Item = (String, String)>) -> Vec<ProxyRef> {
     let pods: Vec<_> = pods.collect();
     let in_source = |source: &str| {

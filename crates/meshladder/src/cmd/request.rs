@@ -23,7 +23,7 @@ pub(super) fn call(
     question_to(flags, to, namespace, snapshot, mesh)
 }
 
-/// The same with another URL than the flags say.
+/// The call, with another URL than the flags say.
 pub(super) fn question_to(
     flags: &RequestFlags,
     to: &str,

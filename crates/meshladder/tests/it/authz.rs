@@ -24,7 +24,7 @@ fn json(words: &[&str]) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:?}"))
 }
 
-/// The same objects without any dump, with a rule of its own lines.
+/// Those objects without any dump, with a rule of its own lines.
 const POLICY: &str = "\
 apiVersion: security.istio.io/v1
 kind: AuthorizationPolicy

@@ -17,7 +17,7 @@ pub(crate) fn meshladder<S: AsRef<OsStr>>(words: &[S]) -> Run {
     with_stdin(words, b"")
 }
 
-/// The same with something on stdin.
+/// Runs it with something on stdin.
 pub(crate) fn with_stdin<S: AsRef<OsStr>>(words: &[S], stdin: &[u8]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_meshladder"))
         .args(words)

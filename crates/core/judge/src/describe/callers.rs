@@ -16,7 +16,7 @@ const TOLD: usize = 20;
 #[derive(Default)]
 struct CallerReports {
     /// Proxies that told their endpoints at all.
-    case: usize,
+    proxies: usize,
     /// Those that know one of the hosts.
     callers: BTreeSet<String>,
     /// By endpoint and caller: the word for its health, and why.
@@ -35,11 +35,11 @@ pub(super) fn section(
         return section;
     }
     if seen.callers.is_empty() {
-        let says = match seen.case {
+        let says = match seen.proxies {
             0 => "unknown: no proxy was asked for its endpoints".to_owned(),
-            case => format!(
+            proxies => format!(
                 "{} asked, and none knows {}",
-                count(case, "proxy"),
+                count(proxies, "proxy"),
                 few(hosts)
             ),
         };
@@ -115,7 +115,7 @@ impl CallerReports {
         let mut seen = Self::default();
         for (proxy, id) in snapshot.proxies_with(Shape::Clusters) {
             let Ok(doc) = snapshot.open(id) else { continue };
-            seen.case += 1;
+            seen.proxies += 1;
             // Most proxies of a large mesh know nothing of it, and a search is quicker than a
             // reading.
             if !hosts.iter().any(|host| doc.text.contains(host.as_str())) {

@@ -41,11 +41,11 @@ pub(super) fn changes(a: &MeshCapture<'_>, b: &MeshCapture<'_>) -> Vec<Fate> {
         Walk::new(&documents_a, a.mesh),
         Walk::new(&documents_b, b.mesh),
     );
-    let case = callers
+    let pairs = callers
         .iter()
         .flat_map(|caller| urls.iter().map(move |url| (*caller, url)));
     let mut fates = Vec::new();
-    for (caller, url) in case.take(TRIED) {
+    for (caller, url) in pairs.take(TRIED) {
         let ask = |capture: &MeshCapture<'_>, walk: &Walk<'_>| {
             let (proxy, _) = capture.proxies[caller].first()?;
             let from = Caller::Pod {

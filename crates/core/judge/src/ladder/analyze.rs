@@ -164,7 +164,7 @@ impl Analysis {
         let is_asked = self
             .namespace
             .as_ref()
-            .is_none_or(|case| namespace.is_empty() || namespace == case);
+            .is_none_or(|wanted| namespace.is_empty() || namespace == wanted);
         // What was only assumed cannot be changed, and is in no file.
         let is_assumed = mesh.objects.find(subject).is_some_and(Object::is_assumed);
         finding.severity <= self.least

@@ -202,17 +202,17 @@ mod tests {
             query(&[]).rates(""),
             "sum by (response_flags, reporter) (rate(istio_requests_total[5m]))"
         );
-        let case = FlagQuery {
+        let narrowed = FlagQuery {
             namespace: Some("shop".to_owned()),
             ..query(&[RateLabel::Version, RateLabel::Destination])
         };
         assert_eq!(
-            case.rates("1h"),
+            narrowed.rates("1h"),
             "sum by (response_flags, reporter, destination_service_namespace, destination_service_name, destination_version) \
              (rate(istio_requests_total{destination_service_namespace=\"shop\"}[5m] offset 1h))"
         );
         assert_eq!(
-            case.series("response_flags"),
+            narrowed.series("response_flags"),
             "count(istio_requests_total{destination_service_namespace=\"shop\",response_flags!=\"\"})"
         );
     }

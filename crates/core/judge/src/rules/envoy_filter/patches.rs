@@ -10,7 +10,7 @@ use meshladder_text::tree::{Node, Value};
 pub(super) enum Fault {
     /// Its place depends on other filters, and nothing orders them.
     Relative,
-    /// The same, and an earlier patch of the same name is for some proxies only.
+    /// As above, and an earlier patch of the same name is for some proxies only.
     RelativeByVersion,
     Replace,
     Add,

@@ -41,7 +41,7 @@ pub(super) fn tell(facts: &Facts<'_>, flaw: Flaw, advice: &str, out: &mut Sink) 
     tell_those(facts, flaw, |_| true, advice, out);
 }
 
-/// The same of those faults that bear on this mesh.
+/// Tells of those faults that bear on this mesh.
 pub(super) fn tell_those(
     facts: &Facts<'_>,
     flaw: Flaw,

@@ -82,8 +82,8 @@ impl Roots<'_> {
     }
 }
 
-/// The same key, or an intermediate that the root may have signed: its signature is not checked
-/// here.
+/// Whether it is that key, or an intermediate that the root may have signed: its signature is not
+/// checked here.
 fn leads(one: &Certificate, root: &Certificate) -> bool {
     one.key_sha256 == root.key_sha256 || one.subject != one.issuer && one.issuer == root.subject
 }

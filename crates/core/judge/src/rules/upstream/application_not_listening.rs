@@ -210,7 +210,7 @@ fn loopback(workload: &Object, port: Option<u16>) -> Vec<(&Object, &Node, String
         .collect()
 }
 
-/// The same setting for every address: `127.0.0.1:8080`, `--bind=127.0.0.1`. A bare address says
+/// The setting as it would be for every address: `127.0.0.1:8080`, `--bind=127.0.0.1`. A bare address says
 /// what it is for in the name that it is given: many only name what is called.
 fn elsewhere(name: &str, value: &str, port: Option<u16>) -> Option<String> {
     let (flag, address) = value

@@ -53,7 +53,7 @@ fn percent(delay: &Node) -> Option<&Node> {
     is_set.then_some(percent)
 }
 
-/// The same number in the new field, unless that is set already.
+/// Moves the number to the new field, unless that is set already.
 fn moved(service: &Object, old: &[(&Node, &Node)]) -> Fix {
     let mut operations = Vec::new();
     for (delay, percent) in old {

@@ -17,7 +17,7 @@ use crate::{Answer, DecisionRecord};
 /// What goes to a cluster.
 pub(super) struct Outgoing<'r> {
     request: Cow<'r, Request>,
-    /// The same on the connection to an endpoint, by the place of the TLS context that makes it.
+    /// TLS on the connection to an endpoint, by the place of the TLS context that makes it.
     sent: RefCell<Vec<(Option<usize>, Rc<Sent>)>>,
     /// The address that the client wanted to reach, where a listener restored it.
     original: Option<(IpAddr, u16)>,
