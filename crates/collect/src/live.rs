@@ -227,6 +227,7 @@ impl Session {
                 let meta = Meta {
                     origin: origin(cluster),
                     form: "cluster",
+                    name: Some(cluster.source.clone()).filter(|name| !name.is_empty()),
                     taken_at: Some(taken_at),
                     ..Meta::default()
                 };
@@ -254,6 +255,7 @@ impl Session {
                 Meta {
                     origin: origin.clone(),
                     form: "cluster",
+                    name: Some(source.clone()).filter(|name| !name.is_empty()),
                     ..Meta::default()
                 },
             );

@@ -17,12 +17,14 @@ mod cluster;
 mod codes;
 mod config;
 mod control_plane;
+mod crossing;
 mod destination_rule;
 mod endpoints;
 mod enrolment;
 mod envoy_filter;
 mod gateway_api;
 mod identity;
+mod multicluster;
 mod policy;
 mod reach;
 mod registry;
@@ -42,6 +44,7 @@ use shared::{absence, accounts, analyzed, authority, peer_modes, selector_misses
 
 pub use case::{Case, Symptom};
 pub use codes::{CODES, Code, Why};
+pub use crossing::{CrossedRequest, Crossing};
 pub use reach::missing_facts;
 pub use registry::{FAMILIES, all, foreign_codes, named, shown_code};
 
@@ -91,6 +94,8 @@ pub enum Check {
     Lens(fn(&Facts<'_>, Lens<'_>, &mut Sink), Alone),
     /// Once, through the lens of objects or of the mesh: a request does not narrow it.
     Wide(fn(&Facts<'_>, Lens<'_>, &mut Sink), Alone),
+    /// Once, where there are several clusters: what joins them, and a request from one to another.
+    Clusters(fn(&Crossing<'_>, &mut Sink)),
 }
 
 /// How much of the mesh is looked at: one claim may be asked of objects, of a mesh or of a request.
@@ -183,7 +188,7 @@ impl Rule {
             (Check::Lens(check, _) | Check::Wide(check, _), Lens::Objects | Lens::Mesh)
             | (Check::Lens(check, _), Lens::Request(_)) => check(facts, lens, out),
             (Check::Wide(check, _), Lens::Request(_)) => check(facts, Lens::Mesh, out),
-            (Check::Proxy(_) | Check::Request(_), _) => {}
+            (Check::Proxy(_) | Check::Request(_) | Check::Clusters(_), _) => {}
         }
     }
 
@@ -279,6 +284,7 @@ impl Sink {
             ist: self.rule.ist(),
             confidence: Confidence::Proven,
             subject: subject.into(),
+            cluster: None,
             message: message.into(),
             evidence: vec![proof],
             fixes: Vec::new(),

@@ -25,6 +25,8 @@ pub struct Trace {
 pub struct Hop {
     /// The proxy.
     pub proxy: ProxyRef,
+    /// The name of its cluster, when the walk is through several; its documents are that cluster's.
+    pub in_cluster: Option<String>,
     /// Which way the request crosses it.
     pub direction: HopDirection,
     /// The listener's name.
@@ -126,6 +128,8 @@ pub struct EndpointFact {
     pub socket: Option<(IpAddr, u16)>,
     /// Whether it may be picked.
     pub health: EndpointHealth,
+    /// The id of its cluster, where that is another than the proxy's own.
+    pub elsewhere: Option<String>,
 }
 
 /// Whether a hop may pick an endpoint.
@@ -307,6 +311,8 @@ pub struct End {
     pub because: String,
     /// The bytes that decided.
     pub evidence: Vec<At>,
+    /// The name of the cluster in which it ends, when that is not the caller's.
+    pub in_cluster: Option<String>,
 }
 
 /// One of several ends.
@@ -338,6 +344,7 @@ impl End {
             by: None,
             because: because.into(),
             evidence: Vec::new(),
+            in_cluster: None,
         }
     }
 

@@ -13,6 +13,7 @@ use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::Mesh;
 use meshladder_text::time::Time;
 
+mod across;
 pub mod call;
 mod documents;
 mod gateway;
@@ -22,6 +23,7 @@ mod object;
 mod proxy;
 mod wire;
 
+pub use across::{name_documents, trace_across};
 pub use call::{Call, Caller, Principal, Scheme, Url};
 pub use documents::{Documents, OpenedDocuments};
 use hop::{Forward, Next, Sent, Way, branch};
@@ -60,6 +62,8 @@ pub struct Walk<'d> {
     addresses: RefCell<HashMap<String, IpAddr>>,
     /// Who answers at an address.
     servers: RefCell<HashMap<IpAddr, Server>>,
+    /// The walks of the mesh's other clusters, by name.
+    beside: Vec<(&'d str, Walk<'d>)>,
 }
 
 /// Who answers at an address.
@@ -83,6 +87,7 @@ impl<'d> Walk<'d> {
             proxies,
             addresses: RefCell::default(),
             servers: RefCell::default(),
+            beside: Vec::new(),
         }
     }
 
@@ -291,6 +296,9 @@ impl Walker<'_, '_> {
             Server::Proxy(number) => number,
             Server::Unseen(fact) => return nowhere(End::undecided(&fact)),
             Server::None { is_known } => {
+                if let Some(crossed) = self.across(forward) {
+                    return crossed;
+                }
                 let presents = sent
                     .request
                     .connection
@@ -349,6 +357,7 @@ impl Walker<'_, '_> {
             let (more, ends) = self.arrive(&Forward {
                 sent: Rc::clone(&sent),
                 destination,
+                elsewhere: None,
             });
             hops.extend(more);
             branches.extend(ends.into_iter().map(|branch| Branch {

@@ -49,7 +49,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
         writeln!(out, "\n## Worth knowing\n")?;
         quiet
             .iter()
-            .try_for_each(|f| writeln!(out, "- {} {}: {}", f.code, f.subject, f.message))?;
+            .try_for_each(|f| writeln!(out, "- {} {}: {}", f.code, f.told_subject(), f.message))?;
     }
     let gaps = report.gaps();
     if !gaps.is_empty() {
@@ -65,7 +65,6 @@ fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
         name,
         severity,
         confidence,
-        subject,
         message,
         caused_by,
         ..
@@ -73,7 +72,7 @@ fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
     let hits = hit_count(&told.finding)
         .map(|n| format!(", hits {n}"))
         .unwrap_or_default();
-    writeln!(out, "\n## {code} {name}: {subject}\n")?;
+    writeln!(out, "\n## {code} {name}: {}\n", told.finding.told_subject())?;
     writeln!(
         out,
         "{message}. ({}, {}{hits})\n",

@@ -64,7 +64,6 @@ fn page(
     let Finding {
         code,
         name,
-        subject,
         message,
         confidence,
         hits,
@@ -73,7 +72,8 @@ fn page(
     let which = if at == 0 { "Root cause" } else { "Also" };
     writeln!(
         out,
-        "\n## {which}: {subject}\n\n{message}. ({code} {name}, {})",
+        "\n## {which}: {}\n\n{message}. ({code} {name}, {})",
+        told.finding.told_subject(),
         confidence.word()
     )?;
     if !hits.is_empty() {

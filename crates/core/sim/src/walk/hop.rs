@@ -41,6 +41,8 @@ pub(super) struct Forward {
     pub(super) sent: Rc<Sent>,
     /// The address it is sent to.
     pub(super) destination: (IpAddr, u16),
+    /// The id of the cluster that the endpoint is of, where that is another than the proxy's own.
+    pub(super) elsewhere: Option<Box<str>>,
 }
 
 /// What is sent, shared by all endpoints that are talked to in the same way.
@@ -262,6 +264,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                 let forward = Forward {
                     sent,
                     destination: connection.destination,
+                    elsewhere: None,
                 };
                 return vec![Way {
                     next: Next::Forward(forward),

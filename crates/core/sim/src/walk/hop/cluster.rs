@@ -268,6 +268,7 @@ impl<'a> Crossing<'_, 'a> {
                 address,
                 socket: endpoint.socket(),
                 health,
+                elsewhere: self.elsewhere(endpoint),
             });
         }
     }
@@ -320,7 +321,20 @@ impl<'a> Crossing<'_, 'a> {
                     .then(|| self.proxy.identity.iter().cloned().collect()),
             })
         });
-        way(Next::Forward(Forward { sent, destination }))
+        let elsewhere = endpoint
+            .and_then(|endpoint| self.elsewhere(endpoint))
+            .map(Into::into);
+        way(Next::Forward(Forward {
+            sent,
+            destination,
+            elsewhere,
+        }))
+    }
+
+    /// The id of an endpoint's cluster, where that is another than the proxy's own.
+    fn elsewhere(&self, endpoint: &Endpoint<'a>) -> Option<String> {
+        let own = self.proxy.cluster_id.as_deref()?;
+        endpoint.cluster_id().filter(|id| id != own)
     }
 
     /// How an endpoint is talked to; a step where that is new.
