@@ -24,6 +24,7 @@ mod prometheus;
 mod proxy_config;
 mod proxy_status;
 mod rbac;
+mod remote_clusters;
 mod request;
 mod runbook;
 mod snapshot;
@@ -34,6 +35,7 @@ mod trace;
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.command {
         Command::ProxyStatus(status) => proxy_status::run(&args.global, status),
+        Command::RemoteClusters => remote_clusters::run(&args.global),
         Command::ProxyConfig(config) => proxy_config::run(&args.global, config),
         Command::Check(check) => ladder::check(&args.global, check),
         Command::Why(why) => ladder::why(&args.global, why),

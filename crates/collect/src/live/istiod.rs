@@ -9,10 +9,10 @@ use super::list::escaped;
 use super::pods::PodNote;
 
 /// What rules read.
-const RULES: [&str; 2] = ["syncz", "mesh"];
+const RULES: [&str; 4] = ["syncz", "mesh", "clusterz", "networkz"];
 
 /// What a bundle holds beside it.
-const MORE: [&str; 13] = [
+const MORE: [&str; 11] = [
     "registryz",
     "endpointShardz",
     "configz",
@@ -20,9 +20,7 @@ const MORE: [&str; 13] = [
     "inject",
     "push_status",
     "authorizationz",
-    "clusterz",
     "instancesz",
-    "networkz",
     "resourcesz",
     "telemetryz",
     "endpointz",

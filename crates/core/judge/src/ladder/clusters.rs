@@ -5,7 +5,7 @@ use super::attribute::{self, Attribution};
 use super::raise::{self, RuleAnswer};
 use super::weigh::{self, WeighedFindings};
 use super::{ClimbContext, Question, Scope, climbed, compose, verify};
-use crate::finding::{Finding, Fix, MissingFact, Trial};
+use crate::finding::{Finding, Fix, MissingFact, Rung, Severity, Subject, Trial};
 use crate::report::{self, Report, Verdict};
 use crate::rules::{Check, CrossedRequest, Crossing, Lens, Rule};
 use meshladder_capture::snapshot::Snapshot;
@@ -111,8 +111,10 @@ impl Pool {
         let faults = Faults::default();
         let context = ClimbContext::new(question, snapshot, mesh, &fleet, &faults, walked);
         let mut answers = raise::raise(rules, of_proxies, &context);
-        // What the server's side cannot tell without the caller's, the caller's cluster tells.
-        if !is_home {
+        // What the server's side cannot tell without the caller's, the caller's cluster tells; and
+        // the caller's side knows nothing of servers in another.
+        let is_left = is_home && walked.is_some_and(|(trace, _)| has_left(trace));
+        if !is_home || is_left {
             for answer in &mut answers {
                 answer.sink.unknown.clear();
             }
@@ -121,7 +123,9 @@ impl Pool {
         // Of the server's side only what bears on the request is told: whose identity comes and how
         // it ends, the caller's side knows better.
         if !is_home {
-            findings.retain(Finding::is_loud);
+            findings.retain(|finding| finding.is_loud() && finding.subject != Subject::Request);
+        } else if is_left {
+            findings.retain(|finding| finding.is_loud() || finding.rung != Rung::Upstream);
         }
         verify::each(&mut findings, &context);
         let case = context.case.as_ref();
@@ -197,6 +201,12 @@ impl Pool {
     }
 }
 
+/// Whether a request ends in other clusters than the one whose part of the walk this is.
+fn has_left(trace: &Trace) -> bool {
+    let mut branches = trace.branches.iter();
+    !trace.branches.is_empty() && branches.all(|branch| branch.end.in_cluster.is_some())
+}
+
 /// What a cluster is asked: the question itself, or, of another than the caller's, the server's
 /// side of it.
 fn asked_of(
@@ -259,13 +269,15 @@ fn seen_in(cluster: &Cluster, is_home: bool, trace: &Trace) -> Trace {
     for branch in &trace.branches {
         let in_cluster = &branch.end.in_cluster;
         if is_home && in_cluster.is_some() && !is_here(in_cluster) {
+            let mut end = End::new(
+                EndKind::Forwarded,
+                200,
+                "via_upstream",
+                "it goes on into another cluster",
+            );
+            end.in_cluster.clone_from(in_cluster);
             branches.push(Branch {
-                end: End::new(
-                    EndKind::Forwarded,
-                    200,
-                    "via_upstream",
-                    "it goes on into another cluster",
-                ),
+                end,
                 ..branch.clone()
             });
         } else if is_here(in_cluster) || (is_home && in_cluster.is_none()) {
@@ -337,6 +349,6 @@ fn weigh_for(finding: &mut Finding, scope: &Scope) {
         Scope::Workload { object, .. } | Scope::Object(object) => finding.subject == *object,
     };
     if !bears {
-        finding.severity = crate::finding::Severity::Info;
+        finding.severity = Severity::Info;
     }
 }
