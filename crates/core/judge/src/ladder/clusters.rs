@@ -2,12 +2,13 @@
 //! them; one root cause of all of it comes first.
 
 use super::attribute::{self, Attribution};
+use super::logged::{self, LoggedFailure};
 use super::raise::{self, RuleAnswer};
 use super::weigh::{self, WeighedFindings};
 use super::{ClimbContext, Question, Scope, climbed, compose, verify};
 use crate::finding::{Finding, Fix, MissingFact, Rung, Severity, Subject, Trial};
 use crate::report::{self, Report, Verdict};
-use crate::rules::{Check, CrossedRequest, Crossing, Lens, Rule};
+use crate::rules::{self, Check, CrossedRequest, Crossing, Lens, Rule};
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Cluster, Clusters};
@@ -66,6 +67,7 @@ pub fn climb_clusters_along(
         pool.climb(&rules, cluster, is_home, &asked, walked);
     }
     pool.join(&rules, &Crossing { clusters, request }, &question.scope);
+    pool.ask_failures(whole, clusters, question.threads);
     let (answers, attribution) = pool.attribute(whole);
     let coverage = compose::coverage(&rules, Lens::Mesh, whole);
     let about = question.scope.in_words();
@@ -93,6 +95,8 @@ struct Pool {
     findings: Vec<Finding>,
     missing: Vec<MissingFact>,
     unexplained: Option<MissingFact>,
+    /// Requests that failed, by the name of the caller's cluster.
+    failures: Vec<(String, LoggedFailure)>,
 }
 
 impl Pool {
@@ -138,6 +142,11 @@ impl Pool {
         if is_home {
             self.unexplained = case.and_then(attribute::unexplained);
         }
+        if question.scope.call().is_none() {
+            let failed = logged::calls(&context.facts, &question.scope);
+            let failed = failed.into_iter().map(|one| (cluster.name.clone(), one));
+            self.failures.extend(failed);
+        }
         for mut finding in findings {
             place(&mut finding, cluster);
             self.findings.push(finding);
@@ -169,6 +178,34 @@ impl Pool {
                 self.findings.push(finding);
             }
             self.answers.push(answer);
+        }
+    }
+
+    /// Asks about the requests that proxies say failed: what joins the clusters may be why.
+    fn ask_failures(&mut self, whole: &Snapshot, clusters: &Clusters, threads: usize) {
+        for (name, failure) in std::mem::take(&mut self.failures) {
+            let Some(home) = clusters.find(&name) else {
+                continue;
+            };
+            let LoggedFailure {
+                call,
+                seen,
+                mut proof,
+            } = failure;
+            let question = Question {
+                scope: Scope::Request(Box::new(call)),
+                seen: Some(seen),
+                threads,
+            };
+            let report = climb_clusters(whole, clusters, Some(home), &question);
+            let first = report.findings.into_iter().map(|told| told.finding).next();
+            let Some(mut root) = first.filter(|root| root.is_loud() && is_of_joints(root)) else {
+                continue;
+            };
+            proof.doc = home.whole_id(&proof.doc);
+            root.see(proof);
+            self.findings.retain(|known| known.id() != root.id());
+            self.findings.push(root);
         }
     }
 
@@ -205,6 +242,10 @@ impl Pool {
 fn has_left(trace: &Trace) -> bool {
     let mut branches = trace.branches.iter();
     !trace.branches.is_empty() && branches.all(|branch| branch.end.in_cluster.is_some())
+}
+
+fn is_of_joints(finding: &Finding) -> bool {
+    rules::named(finding.code).is_some_and(|rule| matches!(rule.check, Check::Clusters(_)))
 }
 
 /// What a cluster is asked: the question itself, or, of another than the caller's, the server's
