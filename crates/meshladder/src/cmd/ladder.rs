@@ -27,7 +27,10 @@ pub(super) fn check(global: &Global, args: &Check) -> Outcome {
     let namespace = live::namespace(global);
     let scope = match (&args.target, namespace) {
         (Some(text), _) => target::scope(text, namespace, &snapshot, &mesh)?,
-        (None, Some(namespace)) => Scope::Namespace(namespace.to_owned()),
+        (None, Some(namespace)) => {
+            target::namespace(namespace, &snapshot, &mesh)?;
+            Scope::Namespace(namespace.to_owned())
+        }
         (None, None) => Scope::Mesh,
     };
     tell(&snapshot, &mesh, scope, None, &args.report)

@@ -137,7 +137,6 @@ pub(super) fn wish(global: &Global, purpose: Purpose, logs: Option<Logs>) -> Wis
         needs: purpose.needs(),
         namespace: namespace(global).map(str::to_owned),
         istio_namespace: global.cluster.istio_namespace.clone(),
-        istiods_only: purpose == Purpose::ProxyStatus,
         whole: purpose == Purpose::Snapshot,
         logs,
         ..Wish::default()
