@@ -30,6 +30,8 @@ pub(crate) struct Tree {
     pub(crate) problems: Vec<Problem>,
     /// Why it may hold more than was read.
     pub(crate) cut: Option<String>,
+    /// Files, and folders with a `/` at their end, that are there and could not be read, and why.
+    pub(crate) lost: Vec<(String, String)>,
 }
 
 /// The bytes of an archive.
@@ -243,9 +245,11 @@ impl Reader<'_, '_> {
 
     fn refuse(&mut self, name: &str, why: &str) {
         let origin = format!("{}!{}", self.name, shown(name));
-        self.tree
-            .problems
-            .push(Problem::new(origin, format!("{why}; not read")));
+        let problem = Problem::new(origin, format!("{why}; not read"));
+        if let Ok(path) = inside(name) {
+            self.tree.lost.push((path, problem.to_string()));
+        }
+        self.tree.problems.push(problem);
     }
 
     /// What a long name or a PAX header holds.

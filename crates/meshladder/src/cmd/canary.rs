@@ -182,7 +182,7 @@ fn unread(snapshot: &Snapshot) -> Option<String> {
     kinds
         .into_iter()
         .find_map(|kind| match snapshot.coverage(&kind.into()) {
-            Coverage::Denied(why) | Coverage::Partial(why) => Some(why),
+            Coverage::Denied(why) | Coverage::Partial(why) | Coverage::Lost(why) => Some(why),
             _ => None,
         })
 }

@@ -4,7 +4,6 @@ use std::io::Write;
 
 use meshladder_judge::ladder::Scope;
 use meshladder_judge::rules;
-use meshladder_mesh::Mesh;
 use meshladder_output::markdown;
 use meshladder_output::report::to_runbook;
 
@@ -39,7 +38,7 @@ fn for_code(global: &Global, code: &str) -> Result<String, Failure> {
         return Ok(rule.docs.to_owned());
     }
     let snapshot = source::named(global, None, USAGE)?;
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     let scope = global
         .namespace
         .clone()
