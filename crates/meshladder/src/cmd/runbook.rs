@@ -1,5 +1,6 @@
 //! `runbook`: for the on-call, in general or for this very incident.
 
+use meshladder_text::shell;
 use std::io::Write;
 
 use meshladder_judge::ladder::Scope;
@@ -72,19 +73,10 @@ pub(super) fn again() -> String {
                 kept.push("check".to_owned());
                 is_first = false;
             }
-            _ => kept.push(quoted(&word)),
+            _ => kept.push(shell::word(&word)),
         }
     }
     kept.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 fn print(text: &str) -> Outcome {

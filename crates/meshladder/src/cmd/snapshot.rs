@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use meshladder_capture::snapshot::{Coverage, Shape, Snapshot};
+use meshladder_capture::snapshot::{Shape, Snapshot};
 use meshladder_collect::bundle;
 use meshladder_collect::live::{Choice, Logs, Purpose, Session};
 

@@ -13,11 +13,7 @@ use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
 /// What decides whether a new pod gets a proxy.
-const DECIDE_INJECTION: [Kind; 3] = [
-    Kind::Namespace,
-    Kind::MutatingWebhook,
-    Kind::ConfigMap,
-];
+const DECIDE_INJECTION: [Kind; 3] = [Kind::Namespace, Kind::MutatingWebhook, Kind::ConfigMap];
 
 pub(super) fn sections(facts: &DescribeFacts<'_>, pod: &Object) -> Vec<DescriptionSection> {
     let mut sections = vec![identity(facts, pod), sync(facts, pod), ports_of(facts, pod)];
