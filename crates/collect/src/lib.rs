@@ -24,6 +24,7 @@ mod manifest;
 mod names;
 mod packing;
 pub mod prometheus;
+mod replace;
 mod sniff;
 mod source_file;
 mod store;
@@ -32,6 +33,7 @@ mod walk;
 pub use error::CollectError;
 use layout::SourceParts;
 pub use log::Log;
+pub use replace::replace;
 use store::Store;
 
 /// Where documents come from. What it is (a bundle, a bug-report, YAML, a dump) is told by its

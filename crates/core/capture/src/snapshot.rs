@@ -25,7 +25,7 @@ pub use coverage::Coverage;
 use damage::DamageLog;
 pub use id::{DocId, ProxyRef, Shape};
 pub use need::{Inputs, Need, Part};
-pub use redact::redact;
+pub use redact::{redact, redacted_part};
 
 /// See the module.
 #[derive(Debug)]

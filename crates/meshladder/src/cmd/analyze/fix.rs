@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use meshladder_capture::snapshot::Snapshot;
@@ -148,7 +149,7 @@ pub(super) fn apply(edits: &Edits) -> Result<(), Failure> {
                 format!("{origin} has changed while it was being read; run again"),
             ));
         }
-        fs::write(origin, edit::apply(text, &splices))
+        meshladder_collect::replace(Path::new(origin), edit::apply(text, &splices).as_bytes())
             .map_err(|error| Failure::new(UNREADABLE, format!("cannot write {origin}: {error}")))?;
     }
     for edit in edits.replacements.values() {
