@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use meshladder_capture::snapshot::{DocId, redact};
 use meshladder_output::paint;
 use meshladder_text::shown;
 
@@ -139,7 +140,11 @@ pub(crate) fn error(text: &str, hint: Option<&str>) {
 fn tell(word: &str, style: Style, text: &str) {
     progress::stop();
     // When stderr is gone there is nobody left to tell.
-    let text = shown::text(text);
+    // Arguments, addresses and answers of servers are repeated here, with what they hold.
+    let mut bytes = text.as_bytes().to_vec();
+    redact(&DocId::new("other/message.log"), &mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    let text = shown::text(&text);
     let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {text}");
 }
 

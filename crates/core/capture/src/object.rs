@@ -3,7 +3,7 @@
 mod listed;
 
 use crate::Kind;
-use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot};
+use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot, too_large};
 use meshladder_text::json::{Raw, TextFault};
 use meshladder_text::name::Names;
 use meshladder_text::parallel;
@@ -101,9 +101,14 @@ fn each_document(
     mut read: impl FnMut(&DocId, Document) -> Vec<Problem>,
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
+    let mut left = snapshot.max_memory();
     for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
         let found = match snapshot.open(id) {
+            Ok(doc) if weight(&doc.text) > left => {
+                vec![too_large(&doc.origin, "would take", weight(&doc.text))]
+            }
             Ok(doc) => {
+                left -= weight(&doc.text);
                 let mut found: Vec<Problem> = doc.problem.clone().into_iter().collect();
                 found.extend(listed::problem(&doc));
                 found.extend(read(id, doc));
@@ -117,6 +122,21 @@ fn each_document(
         problems.extend(found);
     }
     problems
+}
+
+/// How much memory the trees of a text take, at most: what its values and names take, and the text
+/// itself.
+fn weight(text: &str) -> u64 {
+    /// A member with its value, with what is reserved beside it while it is read.
+    const VALUE: u64 = 112;
+    let is_sign = |b: &&u8| matches!(**b, b',' | b':' | b'[' | b'{' | b'\n');
+    let signs = if text.len() < 1 << 16 {
+        // Too small to matter one by one, and there may be many.
+        text.len() / 8
+    } else {
+        text.as_bytes().iter().filter(is_sign).count()
+    };
+    text.len() as u64 + VALUE * signs as u64
 }
 
 /// An object, taken out of its document.

@@ -25,7 +25,7 @@ pub use coverage::Coverage;
 use damage::DamageLog;
 pub use id::{DocId, ProxyRef, Shape};
 pub use need::{Inputs, Need, Part};
-pub use redact::{redact, redacted_part};
+pub use redact::{redact, redacted_part, shown_value};
 
 /// See the module.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ pub struct Snapshot {
     coverage: BTreeMap<(String, Need), Coverage>,
     problems: Vec<Problem>,
     damage: DamageLog,
+    max_memory: u64,
 }
 
 /// What is known of a source as a whole.
@@ -127,6 +128,13 @@ impl fmt::Display for Problem {
             None => write!(f, "{}: {}", self.origin, self.what),
         }
     }
+}
+
+/// That a document would take more memory than allowed.
+pub(crate) fn too_large(origin: &str, verb: &str, size: u64) -> Problem {
+    let size = size.div_ceil(1 << 20);
+    let what = format!("{verb} {size} MiB, more than --max-size leaves; not read");
+    Problem::new(origin, what)
 }
 
 impl StoredDocument {
@@ -227,6 +235,11 @@ impl Snapshot {
         let Some(stored) = self.docs.get(id) else {
             return Err(Problem::new(id.to_string(), "no such document"));
         };
+        if stored.size() > self.max_memory {
+            let problem = too_large(&stored.origin, "is", stored.size());
+            self.damage.note(id, problem.clone());
+            return Err(problem);
+        }
         let mut document = Document {
             id: id.clone(),
             origin: stored.origin.clone(),
@@ -255,6 +268,11 @@ impl Snapshot {
             }
         }
         Ok(document)
+    }
+
+    /// How much memory what is read may take, all in all.
+    pub fn max_memory(&self) -> u64 {
+        self.max_memory
     }
 
     /// Whether there is nothing but files, which hold as much as somebody put there, and no

@@ -1,5 +1,6 @@
 //! `runbook`: for the on-call, in general or for this very incident.
 
+use meshladder_capture::snapshot::{DocId, redact};
 use meshladder_text::shell;
 use std::io::Write;
 
@@ -76,7 +77,9 @@ pub(super) fn again() -> String {
             _ => kept.push(shell::word(&word)),
         }
     }
-    kept.join(" ")
+    let mut line = kept.join(" ").into_bytes();
+    redact(&DocId::new("other/command.log"), &mut line);
+    String::from_utf8_lossy(&line).into_owned()
 }
 
 fn print(text: &str) -> Outcome {

@@ -66,9 +66,11 @@ pub(super) fn none_named(usage: u8) -> Failure {
 }
 
 pub(super) fn options(global: &Global) -> Options {
+    let usual = Options::default();
     Options {
-        max_size: global.max_size,
-        ..Options::default()
+        max_size: global.max_size.unwrap_or(usual.max_size),
+        max_memory: global.max_size.unwrap_or(usual.max_memory),
+        ..usual
     }
 }
 

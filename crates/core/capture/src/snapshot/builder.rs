@@ -19,6 +19,7 @@ pub struct Builder {
     coverage: BTreeMap<(String, Need), Coverage>,
     problems: Vec<Problem>,
     damage: DamageLog,
+    max_memory: Option<u64>,
 }
 
 impl Builder {
@@ -36,6 +37,7 @@ impl Builder {
             coverage,
             problems,
             damage,
+            max_memory,
         } = snapshot;
         Self {
             taken_at: None,
@@ -44,7 +46,13 @@ impl Builder {
             coverage,
             problems,
             damage,
+            max_memory: Some(max_memory),
         }
+    }
+
+    /// Limits how much memory what is read may take, all in all.
+    pub fn max_memory(&mut self, bytes: u64) {
+        self.max_memory = Some(bytes);
     }
 
     /// Adds a document. `origin` is the file as the user knows it. Of two documents with one id the
@@ -122,6 +130,7 @@ impl Builder {
             coverage,
             problems,
             damage,
+            max_memory,
         } = self;
         let mut sources: BTreeSet<&str> = metas.keys().map(String::as_str).collect();
         sources.extend(coverage.keys().map(|(source, _)| source.as_str()));
@@ -138,6 +147,7 @@ impl Builder {
             coverage,
             problems,
             damage,
+            max_memory: max_memory.unwrap_or(u64::MAX),
         }
     }
 }

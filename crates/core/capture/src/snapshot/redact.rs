@@ -44,6 +44,17 @@ pub fn redact(id: &DocId, bytes: &mut Vec<u8>) -> usize {
     count
 }
 
+/// The value of a header or a parameter as it may be shown: without what is secret under that name.
+pub fn shown_value(name: &str, value: &str) -> String {
+    let mut line = format!("{name}: {value}").into_bytes();
+    redact(&DocId::new("other/header.log"), &mut line);
+    let line = String::from_utf8_lossy(&line);
+    let value = line
+        .strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix(": "));
+    value.unwrap_or_default().to_owned()
+}
+
 /// Where a value was taken out of a text, if one was: what stands there is no value to compare
 /// with.
 pub fn redacted_part(text: &str) -> Option<Range<usize>> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use meshladder_capture::snapshot::Snapshot;
+use meshladder_capture::snapshot::{DocId, Snapshot, redact};
 use meshladder_judge::finding::{Change, Evidence, Finding, Fix, Patch, Risk};
 use meshladder_judge::report::Report;
 use meshladder_mesh::{Mesh, Object};
@@ -135,7 +135,36 @@ impl Edits {
 pub(super) fn diff(edits: &Edits) -> String {
     edits
         .by_file()
-        .map(|(origin, text, splices)| edit::unified(origin, text, &splices))
+        .map(|(origin, text, splices)| {
+            let mut covered = BTreeMap::new();
+            covered.extend(covered_lines(text));
+            let after = edit::apply(text, &splices);
+            covered.extend(covered_lines(&after));
+            let diff = edit::unified(origin, text, &splices);
+            let mut out = String::with_capacity(diff.len());
+            for line in diff.split_inclusive('\n') {
+                let (sign, rest) = line.split_at(line.chars().next().map_or(0, char::len_utf8));
+                out.push_str(sign);
+                out.push_str(covered.get(rest).map_or(rest, String::as_str));
+            }
+            out
+        })
+        .collect()
+}
+
+/// The lines of a file in which something is secret, each with what is shown in its place.
+fn covered_lines(text: &str) -> Vec<(String, String)> {
+    let mut bytes = text.as_bytes().to_vec();
+    if redact(&DocId::new("k8s/file.yaml"), &mut bytes) == 0 {
+        return Vec::new();
+    }
+    let covered = String::from_utf8_lossy(&bytes).into_owned();
+    let lines = text
+        .split_inclusive('\n')
+        .zip(covered.split_inclusive('\n'));
+    lines
+        .filter(|(before, after)| before != after)
+        .map(|(before, after)| (before.to_owned(), after.to_owned()))
         .collect()
 }
 
