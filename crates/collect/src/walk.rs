@@ -133,7 +133,8 @@ impl Walk<'_> {
     }
 
     fn problem(&mut self, path: &Path, what: impl Into<String>) {
-        let problem = Problem::new(shown(&self.root.join(path).to_string_lossy()), what);
+        let full = self.root.join(path);
+        let problem = Problem::new(shown(full.to_string_lossy().trim_end_matches('/')), what);
         let lost = path.to_string_lossy().replace('\\', "/");
         self.tree.lost.push((lost, problem.to_string()));
         self.tree.problems.push(problem);
