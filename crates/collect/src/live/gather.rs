@@ -385,10 +385,17 @@ fn together(what: &str, asked: usize, all: usize, lacks: &[(String, Lack)]) -> C
         Some((_, Lack::Refused(why))) if lacks.len() == asked => Coverage::Denied(why.clone()),
         Some((name, lack)) => {
             let failed = lacks.len();
-            Coverage::Partial(format!(
+            let why = format!(
                 "{failed} of {all} {what} could not be read: {name}: {}",
                 lack.why()
-            ))
+            );
+            // What is gone was not lost, and what may not be read is no surprise.
+            let is_lost = |(_, lack): &(String, Lack)| matches!(lack.coverage(), Coverage::Lost(_));
+            if lacks.iter().any(is_lost) || failed >= asked {
+                Coverage::Lost(why)
+            } else {
+                Coverage::Partial(why)
+            }
         }
         None if asked < all => Coverage::Partial(format!(
             "{asked} of {all} {what} were read (--proxies all reads all)"
@@ -421,7 +428,7 @@ impl ClusterSink<'_, '_> {
             Some(error) => {
                 self.note(
                     path,
-                    Coverage::Partial(format!("no space to keep it: {error}")),
+                    Coverage::Lost(format!("no space to keep it: {error}")),
                 );
                 Ok(())
             }

@@ -61,7 +61,9 @@ impl Lack {
             Self::Refused(why) | Self::Stranger(why) | Self::Keyless(why) => {
                 Coverage::Denied(why.clone())
             }
-            other => Coverage::Partial(other.why()),
+            // What is gone by the time it is asked is no longer part of the mesh.
+            Self::Absent | Self::Gone(_) => Coverage::Partial(self.why()),
+            other => Coverage::Lost(other.why()),
         }
     }
 }

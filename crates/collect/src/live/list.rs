@@ -72,7 +72,7 @@ pub(crate) async fn list(
         Ok(body) => (Some(body), coverage),
         Err(error) => (
             None,
-            Coverage::Partial(format!("no space to keep it: {error}")),
+            Coverage::Lost(format!("no space to keep it: {error}")),
         ),
     };
     ListResult {
@@ -137,13 +137,13 @@ impl Lister<'_> {
             (None, None) => Ok(Coverage::Partial(format!(
                 "only namespace {read} was asked for"
             ))),
-            (lack, _) => {
-                let why = lack.filter(|lack| !matches!(lack, Lack::Refused(_)));
-                let why = why.map_or_else(
-                    || self.right(refused.unwrap_or_default()),
-                    |lack| lack.why(),
-                );
+            (None | Some(Lack::Refused(_)), _) => {
+                let why = self.right(refused.unwrap_or_default());
                 Ok(Coverage::Partial(format!("only namespace {read}: {why}")))
+            }
+            (Some(lack), _) => {
+                let why = lack.why();
+                Ok(Coverage::Lost(format!("only namespace {read}: {why}")))
             }
         }
     }

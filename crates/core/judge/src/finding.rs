@@ -1,7 +1,10 @@
 //! A finding: one claim about the mesh, with the bytes that prove it.
 
+use std::borrow::Cow;
+
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::{Object, ObjectRef};
+use meshladder_text::shown;
 use meshladder_text::tree::Node;
 
 mod fix;
@@ -9,7 +12,7 @@ mod missing_fact;
 mod rung;
 mod subject;
 
-pub use fix::{Change, Fix, FixKind, Op, Patch, Risk, Trial};
+pub use fix::{Change, Fix, FixKind, Op, Patch, Risk, Trial, on};
 pub use missing_fact::MissingFact;
 pub use rung::Rung;
 pub use subject::Subject;
@@ -182,6 +185,14 @@ impl Evidence {
         }
     }
 
+    /// What it shows may hold names from elsewhere.
+    pub(crate) fn on_one_line(mut self) -> Self {
+        if let Cow::Owned(line) = shown::line(&self.shows) {
+            self.shows = line;
+        }
+        self
+    }
+
     /// A document as a whole; also one that is not there, when its absence is the proof.
     pub fn document(doc: &DocId, shows: impl Into<String>) -> Self {
         Self {
@@ -214,7 +225,7 @@ impl Finding {
 
     /// Also shows this.
     pub fn see(&mut self, evidence: Evidence) -> &mut Self {
-        self.evidence.push(evidence);
+        self.evidence.push(evidence.on_one_line());
         self
     }
 

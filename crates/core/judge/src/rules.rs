@@ -9,6 +9,7 @@ use crate::fleet::{Fleet, Proxy};
 use meshladder_capture::snapshot::{Coverage, Inputs, Need, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::schema::{Faults, SchemaFault};
+use meshladder_text::shown;
 
 mod annotation;
 mod authorization;
@@ -279,8 +280,8 @@ impl Sink {
             ist: self.rule.ist(),
             confidence: Confidence::Proven,
             subject: subject.into(),
-            message: message.into(),
-            evidence: vec![proof],
+            message: shown::line(&message.into()).into_owned(),
+            evidence: vec![proof.on_one_line()],
             fixes: Vec::new(),
             hits: Vec::new(),
             when_asked: None,

@@ -11,6 +11,7 @@ use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_text::name::Name;
 use meshladder_text::tree::{Node, Value};
 
+mod cache;
 mod change;
 pub mod config;
 pub mod destination_rule;
@@ -69,6 +70,7 @@ pub struct Mesh {
     /// Objects that could not be read.
     pub problems: Vec<Problem>,
     index: Arc<Index>,
+    calls: cache::CallCache,
 }
 
 /// What the questions ask of a pod.
@@ -190,6 +192,7 @@ impl Mesh {
             clusters,
             problems,
             index,
+            calls: cache::CallCache::default(),
         }
     }
 
@@ -242,6 +245,7 @@ impl Mesh {
             clusters,
             problems: Vec::new(),
             index,
+            calls: cache::CallCache::default(),
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn check(global: &Global, args: &Check) -> Outcome {
     } else {
         source::snapshot(global)?
     };
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     let namespace = live::namespace(global);
     let scope = match (&args.target, namespace) {
         (Some(text), _) => target::scope(text, namespace, &snapshot, &mesh)?,
@@ -44,7 +44,7 @@ pub(super) fn why(global: &Global, args: &Why) -> Outcome {
         .transpose()
         .map_err(|why| Failure::new(USAGE, why))?;
     let snapshot = source::for_request(global, &args.request, &args.reading, false)?;
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     let call = request::call(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     tell(
         &snapshot,

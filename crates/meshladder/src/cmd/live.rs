@@ -118,7 +118,7 @@ fn limits(global: &Global) -> Limits {
         concurrency: flags.concurrency,
         timeout: flags.timeout,
         request_timeout: flags.request_timeout,
-        max_size: global.max_size,
+        max_size: global.max_size.unwrap_or(Limits::default().max_size),
     }
 }
 

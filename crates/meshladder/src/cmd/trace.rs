@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::Path;
 
-use meshladder_mesh::Mesh;
 use meshladder_output::trace::{to_json, to_text};
 use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk;
@@ -34,7 +33,7 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
         ));
     }
     let snapshot = source::for_request(global, &args.request, &args.reading, requests.is_some())?;
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     if let Some(path) = requests {
         return many::run(global, args, path, &snapshot, &mesh);
     }

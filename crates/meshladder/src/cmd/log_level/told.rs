@@ -1,5 +1,6 @@
 //! What was done and what it cost, in words.
 
+use meshladder_text::shell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -131,20 +132,24 @@ fn commands(
     let ProxyRef { namespace, pod, .. } = &ending.pod;
     let mut flags = String::new();
     if let Some(file) = &global.cluster.kubeconfig {
-        flags = format!(" --kubeconfig {}", file.display());
+        let file = file.display().to_string();
+        flags = format!(" --kubeconfig {}", shell::word(&file));
     }
     if !global.cluster.context.is_empty() {
-        flags.extend([format!(" --context {}", ending.context)]);
+        flags.extend([format!(" --context {}", shell::word(&ending.context))]);
     }
     let port = match args.proxy_admin_port {
         15000 => String::new(),
         port => format!(" --proxy-admin-port {port}"),
     };
     let told = LogLevels(levels.clone()).told();
+    let (pod, namespace) = (shell::word(pod), shell::word(namespace));
+    let told = shell::word(&told);
     let ours = format!("meshladder log-level {pod}.{namespace} --restore {told}{port}{flags}");
     let agent = |query: String| {
         format!(
-            "kubectl exec -n {namespace} {pod} -c istio-proxy{flags} -- pilot-agent request POST 'logging?{query}'"
+            "kubectl exec -n {namespace} {pod} -c istio-proxy{flags} -- pilot-agent request POST {}",
+            shell::word(&format!("logging?{query}"))
         )
     };
     [ours]

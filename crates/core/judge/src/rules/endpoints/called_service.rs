@@ -11,6 +11,7 @@ use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::routes;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
+use meshladder_text::shell;
 use meshladder_text::tree::{Node, Value};
 
 /// A Service as a rule meets it.
@@ -282,13 +283,11 @@ pub(in crate::rules) fn restart(mesh: &Mesh, pod: &Object) -> Fix {
         name,
     } = workload_ref(mesh, pod);
     let command = match kind.as_str() {
-        "Deployment" | "StatefulSet" | "DaemonSet" => {
-            format!(
-                "kubectl rollout restart {}/{name} -n {namespace}",
-                kind.to_lowercase()
-            )
-        }
-        _ => format!("kubectl delete pod {} -n {namespace}", pod.id.name),
+        "Deployment" | "StatefulSet" | "DaemonSet" => shell::command(
+            "kubectl rollout restart {}/{} -n {}",
+            &[&kind.to_lowercase(), &name, &namespace],
+        ),
+        _ => shell::command("kubectl delete pod {} -n {}", &[&pod.id.name, &namespace]),
     };
     Fix::command(Risk::Disruptive, command)
 }

@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0707",
@@ -92,9 +93,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 Severity::Info
             });
         }
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "meshladder proxy-status {}.{}",
-            client.id.name, client.id.namespace
+            &[&client.id.name, &client.id.namespace],
         )));
         finding.fix(called_service::restart(facts.mesh, client));
     }
