@@ -6,7 +6,9 @@ use crate::logs;
 use crate::rules::{Case, Facts, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine, FormatList, LogFormat};
+use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Coverage, DocId, Need};
+use meshladder_mesh::scope::is_router;
 use meshladder_mesh::{Mesh, PodFacts, ServiceFacts};
 use meshladder_sim::trace::{Branch, EndKind, Trace};
 use meshladder_sim::walk::{Call, Caller, Scheme};
@@ -33,8 +35,9 @@ pub(super) fn build<'a>(
         .filter(|pod| !client.is_some_and(|c| c.name == pod.name && c.namespace == pod.namespace))
         .collect();
     let of_mesh = logs::of_mesh(mesh).0;
-    let log_of =
-        |pod: (&str, &str), ids: &BTreeSet<String>| log_of(facts, pod, call, &of_mesh, ids);
+    let log_of = |pod: (&str, &str), ids: &BTreeSet<String>| {
+        log_of(facts, pod, (call, &host), &of_mesh, ids)
+    };
     let client_log = sender
         .map(|pod| log_of(pod, &BTreeSet::new()))
         .unwrap_or_default();
@@ -53,12 +56,36 @@ pub(super) fn build<'a>(
         trace,
         seen,
         client,
+        gateways: gateways(mesh, call, trace),
         service,
         host,
         servers,
         client_log,
         server_log,
     }
+}
+
+/// The gateways that may take a call from outside: the one of its walk, else those that a Gateway
+/// gives its port, else any.
+fn gateways<'a>(mesh: &'a Mesh, call: &Call, trace: &Trace) -> Vec<&'a PodFacts> {
+    if call.from != Caller::Outside {
+        return Vec::new();
+    }
+    if let Some(hop) = trace.sender() {
+        let met = mesh.pod(&hop.proxy.namespace, &hop.proxy.pod);
+        return met.into_iter().collect();
+    }
+    let stored = |pod: &PodFacts| mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
+    let all: Vec<&PodFacts> = mesh
+        .pods
+        .iter()
+        .filter(|pod| stored(pod).is_some_and(is_router))
+        .collect();
+    let takes = |pod: &&&PodFacts| {
+        stored(pod).is_some_and(|pod| mesh.server_for(pod, call.to.port, &call.to.host).is_some())
+    };
+    let taking: Vec<&PodFacts> = all.iter().filter(takes).copied().collect();
+    if taking.is_empty() { all } else { taking }
 }
 
 /// Whom the request may reach, and what may keep it from there: without these no walk is known to
@@ -151,7 +178,7 @@ pub(super) fn pods_on_path<'a>(
 fn log_of(
     facts: &Facts<'_>,
     pod: (&str, &str),
-    call: &Call,
+    (call, host): (&Call, &str),
     of_mesh: &[LogFormat],
     ids: &BTreeSet<String>,
 ) -> Vec<AccessLine> {
@@ -165,20 +192,32 @@ fn log_of(
     formats.extend(of_mesh.iter().cloned());
     let formats = FormatList::new(formats);
     access_log::lines_in(&doc, &formats)
-        .filter(|line| fits(line, call) || ids.contains(&line.request_id))
+        .filter(|line| fits(line, call, host) || ids.contains(&line.request_id))
         .collect()
 }
 
-/// Whether a logged request is of the kind that was asked about.
-fn fits(line: &AccessLine, call: &Call) -> bool {
+/// Whether a connection is to the port that was asked about, and to that host where the line says.
+fn is_connection_to(line: &AccessLine, call: &Call, name: &str) -> bool {
+    let port = call.to.port.to_string();
+    let Some(cluster) = ClusterName::parse(&line.cluster) else {
+        let ends = |address: &str| address.rsplit_once(':').is_some_and(|(_, own)| own == port);
+        return ends(&line.local);
+    };
+    let is_host = cluster.host.is_empty() || cluster.host == name || cluster.host == call.to.host;
+    cluster.port == port && is_host
+}
+
+/// Whether a logged request is of the kind that was asked about; `name` is its host in full.
+fn fits(line: &AccessLine, call: &Call, name: &str) -> bool {
     let host = |authority: &str| {
         authority
             .rsplit_once(':')
             .map_or(authority, |(host, _)| host)
             .to_ascii_lowercase()
     };
-    if call.to.scheme == Scheme::Tcp {
-        return line.method.is_empty() && line.cluster.contains(&format!("|{}|", call.to.port));
+    // Of TCP, and of TLS that the application itself speaks, a proxy sees connections only.
+    if line.method.is_empty() && call.to.scheme != Scheme::Http {
+        return is_connection_to(line, call, name);
     }
     let path = call.to.path.split(['?', '#']).next().unwrap_or_default();
     let given = call
