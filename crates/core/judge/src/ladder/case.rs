@@ -51,6 +51,12 @@ pub(super) fn build<'a>(
         .iter()
         .flat_map(|pod| log_of((&pod.namespace, &pod.name), &ids))
         .collect();
+    let is_bare = client.is_some_and(|client| !client.has_proxy);
+    let witnesses = if is_bare {
+        witnesses(facts, &servers)
+    } else {
+        Vec::new()
+    };
     Case {
         call,
         trace,
@@ -62,7 +68,33 @@ pub(super) fn build<'a>(
         servers,
         client_log,
         server_log,
+        witnesses,
     }
+}
+
+/// The lines of other proxies that called the servers; in a large mesh nobody is asked.
+fn witnesses(facts: &Facts<'_>, servers: &[&PodFacts]) -> Vec<AccessLine> {
+    const MOST_LOGS: usize = 64;
+    let proxies: Vec<&PodFacts> = facts.mesh.pods.iter().filter(|pod| pod.has_proxy).collect();
+    if proxies.len() > MOST_LOGS {
+        return Vec::new();
+    }
+    let is_called = |line: &AccessLine| {
+        let address = line
+            .upstream_host
+            .rsplit_once(':')
+            .and_then(|(address, _)| address.parse().ok());
+        address.is_some_and(|address| servers.iter().any(|server| server.ips.contains(&address)))
+            && line.cluster.starts_with("outbound|")
+    };
+    let mut told = Vec::new();
+    for proxy in proxies {
+        let id = format!("logs/{}/{}/istio-proxy.log", proxy.namespace, proxy.name);
+        if let Ok(log) = facts.snapshot.open(&DocId::new(id)) {
+            told.extend(access_log::lines(&log).filter(is_called));
+        }
+    }
+    told
 }
 
 /// The gateways that may take a call from outside: the one of its walk, else those that a Gateway

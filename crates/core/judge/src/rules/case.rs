@@ -30,6 +30,8 @@ pub struct Case<'a> {
     pub client_log: Vec<AccessLine>,
     /// The lines of the servers' access logs that fit it.
     pub server_log: Vec<AccessLine>,
+    /// What others met at the same servers, where the caller has no proxy to tell it.
+    pub witnesses: Vec<AccessLine>,
 }
 
 /// What somebody saw: `503/UH:no_healthy_upstream`.

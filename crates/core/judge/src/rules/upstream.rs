@@ -8,7 +8,7 @@ mod application_closes_connection;
 mod application_does_not_answer;
 mod application_not_listening;
 mod client_gives_up;
-mod connect_timeout_too_short;
+pub(super) mod connect_timeout_too_short;
 mod control_plane_throttles;
 mod filter_answers;
 mod grpc_hides_failure;

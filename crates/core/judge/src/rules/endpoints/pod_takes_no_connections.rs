@@ -2,6 +2,7 @@
 
 use super::called_service;
 use crate::finding::{Confidence, Fix, Rung, Severity};
+use crate::rules::upstream::connect_timeout_too_short;
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
@@ -17,6 +18,11 @@ pub(super) static RULE: Rule = Rule {
     needs: Inputs::of(&[Kind::Pod]).and(&[Part::Logs]),
     uses: Inputs::of(&[
         Kind::NetworkPolicy,
+        Kind::DestinationRule,
+        Kind::ConfigMap,
+        Kind::ServiceEntry,
+        Kind::Service,
+        Kind::Sidecar,
         Kind::Deployment,
         Kind::ReplicaSet,
         Kind::StatefulSet,
@@ -32,6 +38,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let Some(line) = accounts::unconnected(case) else {
         return;
     };
+    if connect_timeout_too_short::short(facts, case).is_some() {
+        return;
+    }
     let Some(pod) = accounts::pod_called(facts, line).filter(|pod| pod.running) else {
         return;
     };

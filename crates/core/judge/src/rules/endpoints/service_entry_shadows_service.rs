@@ -158,17 +158,16 @@ fn shadowed(
         called_service::selector(service).unwrap_or(&service.node),
         "the Service that is shadowed",
     ));
-    // Some do it on purpose, as in a migration; nobody suffers then, unless other pods answer in
-    // the Service's name.
+    // Some do it on purpose, as in a migration: then nobody asks why others answer.
     let works = case.is_some_and(|case| case.seen.is_some_and(Symptom::is_success));
     let serves = places.iter().any(|place| {
         place
             .parse()
             .is_ok_and(|address| mesh.pod_at(address).is_some())
     });
-    if (works && !serves) || clients.is_empty() {
+    if clients.is_empty() {
         finding.severity(Severity::Info);
-    } else if case.is_none() || serves {
+    } else if case.is_none() || serves || works {
         finding.severity(Severity::Warning);
     }
     finding.hits(service.id.clone());

@@ -151,7 +151,10 @@ pub(in crate::rules) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r Access
     {
         return None;
     }
-    let line = case.client_log.iter().max_by_key(|line| &line.start)?;
+    let of_end = |line: &&AccessLine| fits(case, line.code, &line.flags, Side::Client);
+    let last = case.client_log.iter().filter(of_end);
+    let last = last.max_by_key(|line| &line.start);
+    let line = last.or_else(|| case.witnesses.iter().max_by_key(|line| &line.start))?;
     let why = format!("{} {}", line.details, line.failure);
     let is_long = line.duration.is_some_and(|ms| ms >= LONG_MS);
     let is_untaken = line.has("UF")

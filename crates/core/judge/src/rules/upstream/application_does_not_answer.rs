@@ -71,13 +71,11 @@ fn silence<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Option<Silence<'r>> {
         let log = called_service::proxy_log(facts, stored)?;
         return heard(pod, access_log::lines(&log).filter(is_inbound).collect());
     }
-    let line = case.client_log.iter().rfind(|line| fits(case, line))?;
+    let told = || case.client_log.iter().chain(&case.witnesses);
+    let line = told().filter(|line| fits(case, line)).last()?;
     let pod = accounts::pod_called(facts, line).filter(|pod| !pod.has_proxy)?;
     let of_pod = |other: &&AccessLine| other.upstream_host == line.upstream_host;
-    heard(
-        pod,
-        case.client_log.iter().filter(of_pod).cloned().collect(),
-    )
+    heard(pod, told().filter(of_pod).cloned().collect())
 }
 
 fn is_inbound(line: &AccessLine) -> bool {
