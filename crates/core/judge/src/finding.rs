@@ -53,6 +53,8 @@ pub struct Finding {
     /// Whether the objects ask for it as they are: then it is not that a proxy lacks the last of
     /// them.
     pub is_asked_for: bool,
+    /// Whether it is what a setting brings along, and works: an answer only where there is no other.
+    pub is_side_effect: bool,
 }
 
 /// How bad.
@@ -276,6 +278,12 @@ impl Finding {
     /// The objects ask for it as they are, whether proxies have them or not.
     pub fn is_asked_for(&mut self, is_so: bool) -> &mut Self {
         self.is_asked_for = is_so;
+        self
+    }
+
+    /// It is what a setting brings along, and an answer only where there is no other.
+    pub fn is_side_effect(&mut self) -> &mut Self {
+        self.is_side_effect = true;
         self
     }
 

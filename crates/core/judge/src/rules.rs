@@ -39,7 +39,9 @@ mod upstream;
 mod virtual_service;
 mod workload;
 
-use shared::{absence, accounts, analyzed, authority, peer_modes, selector_misses, workloads};
+use shared::{
+    absence, accounts, analyzed, authority, istiod_log, peer_modes, selector_misses, workloads,
+};
 
 pub use case::{Case, Symptom};
 pub use codes::{CODES, Code, Why};
@@ -288,6 +290,7 @@ impl Sink {
             caused_by: Vec::new(),
             unsettled: Vec::new(),
             is_asked_for: false,
+            is_side_effect: false,
         };
         let at = self.findings.len();
         self.findings.push(finding);

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use crate::request::{Connection, Request, Tls};
 use crate::trace::{Branch, End, Hop, Trace};
 use meshladder_capture::snapshot::Snapshot;
-use meshladder_mesh::Mesh;
+use meshladder_mesh::{Mesh, ServiceFacts};
 use meshladder_text::time::Time;
 
 pub mod call;
@@ -291,6 +291,12 @@ impl Walker<'_, '_> {
             Server::Proxy(number) => number,
             Server::Unseen(fact) => return nowhere(End::undecided(&fact)),
             Server::None { is_known } => {
+                // A proxy that passes a call on to a Service's address leaves the choice of a pod
+                // to kube-proxy.
+                let pods = self.behind(forward.destination);
+                if !pods.is_empty() {
+                    return self.spread(&forward.sent, pods);
+                }
                 let presents = sent
                     .request
                     .connection
@@ -334,20 +340,25 @@ impl Walker<'_, '_> {
             let fact = format!("which pod {} leads to", self.call.to.host);
             return nowhere(End::undecided(&fact));
         }
+        let sent = Rc::new(Sent {
+            request: self.request(self.call.to_server(connection)),
+            is_tcp,
+            unknown: None,
+        });
+        self.spread(&sent, targets)
+    }
+
+    /// A request at one of several addresses, each as likely as the others.
+    fn spread(&self, sent: &Rc<Sent>, targets: Vec<(IpAddr, u16)>) -> (Vec<Hop>, Vec<Branch>) {
         #[expect(
             clippy::cast_precision_loss,
             reason = "a Service has far fewer pods than a float has digits"
         )]
         let share = 1.0 / targets.len() as f64;
         let (mut hops, mut branches) = (Vec::new(), Vec::new());
-        let sent = Rc::new(Sent {
-            request: self.request(self.call.to_server(connection)),
-            is_tcp,
-            unknown: None,
-        });
         for destination in targets {
             let (more, ends) = self.arrive(&Forward {
-                sent: Rc::clone(&sent),
+                sent: Rc::clone(sent),
                 destination,
             });
             hops.extend(more);
@@ -358,6 +369,31 @@ impl Walker<'_, '_> {
             }));
         }
         (hops, branches)
+    }
+
+    /// Address and port of the pods behind a Service's own address.
+    fn behind(&self, (address, port): (IpAddr, u16)) -> Vec<(IpAddr, u16)> {
+        let mut services = self.walk.mesh.services.iter();
+        let service = services.find(|service| service.cluster_ips.contains(&address));
+        service.map_or_else(Vec::new, |service| self.targets(service, port))
+    }
+
+    /// Address and port of a Service's pods, as kube-proxy leads there from one of its ports.
+    fn targets(&self, service: &ServiceFacts, port: u16) -> Vec<(IpAddr, u16)> {
+        let target = service
+            .ports
+            .iter()
+            .find(|(number, _)| *number == port)
+            .map(|(_, target)| target.as_str());
+        // A named port differs from pod to pod; the number is what matters to a listener.
+        let target = target
+            .and_then(|target| target.parse().ok())
+            .unwrap_or(port);
+        self.walk
+            .mesh
+            .pods_of(service)
+            .filter_map(|pod| Some((*pod.ips.first()?, target)))
+            .collect()
     }
 
     /// Address and port of the pods behind the URL's host, as kube-proxy would lead there.
@@ -378,20 +414,7 @@ impl Walker<'_, '_> {
         else {
             return self.servers_by_own_word(host, *port);
         };
-        let target = service
-            .ports
-            .iter()
-            .find(|(number, _)| number == port)
-            .map(|(_, target)| target.as_str());
-        // A named port differs from pod to pod; the number is what matters to a listener.
-        let target = target
-            .and_then(|target| target.parse().ok())
-            .unwrap_or(*port);
-        self.walk
-            .mesh
-            .pods_of(service)
-            .filter_map(|pod| Some((*pod.ips.first()?, target)))
-            .collect()
+        self.targets(service, *port)
     }
 
     /// The connection that the calling application makes.

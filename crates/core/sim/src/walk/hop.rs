@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::proxy::Proxy;
-use super::{Detail, object};
+use super::{Detail, object, wire};
 use crate::chain::{self, ChainChoice};
 use crate::listener::{ListenerOutcome, TrafficDirection};
 use crate::rbac::PolicyName;
@@ -254,6 +254,14 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     record,
                     None,
                 );
+                // Mutual TLS that no proxy takes off the wire reaches the application as it is.
+                let is_mutual = connection
+                    .tls
+                    .as_ref()
+                    .is_some_and(|tls| tls.peer.is_some());
+                if self.inbound && is_mutual {
+                    return vec![Way::end(wire::without_proxy(connection.destination, true))];
+                }
                 let sent = Rc::new(Sent {
                     request: request.clone(),
                     is_tcp,

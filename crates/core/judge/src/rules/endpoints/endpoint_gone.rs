@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let is_gone = |address: &str| {
             address.parse::<std::net::IpAddr>().is_ok()
                 && !known.iter().any(|one| one.address == address)
-                && !slices::has_pod(facts.mesh, address)
+                && !slices::has_owner(facts.mesh, address)
         };
         let gone: Vec<_> = hosts.iter().filter(|host| is_gone(&host.address)).collect();
         let Some(first) = gone.first() else { continue };
