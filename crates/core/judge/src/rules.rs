@@ -10,6 +10,7 @@ use meshladder_capture::snapshot::{Coverage, Inputs, Need, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::schema::{Faults, SchemaFault};
 
+mod ambient;
 mod annotation;
 mod authorization;
 mod case;

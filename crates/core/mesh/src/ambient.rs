@@ -134,6 +134,15 @@ impl Mesh {
         }
     }
 
+    /// Whether a pod is ztunnel's, or its labels or its namespace's are about ambient mode: what is
+    /// said of sidecars does not concern it.
+    pub fn is_of_ambient(&self, pod: &Object) -> bool {
+        Redirection::of(pod) != Redirection::None
+            || pod.label(DATAPLANE_MODE) == Some("ambient")
+            || Namespace::get(&self.objects, "", &pod.id.namespace)
+                .is_some_and(Namespace::is_ambient)
+    }
+
     /// The node agent's own order of questions.
     fn ambient_reason<'m>(
         &'m self,

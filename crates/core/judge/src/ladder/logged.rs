@@ -181,7 +181,7 @@ fn serves_others(facts: &Facts<'_>, failure: &Failure) -> bool {
 fn admits(facts: &Facts<'_>, pod: &ObjectRef) -> bool {
     let last = recent(facts.snapshot, pod);
     last.iter()
-        .any(|line| line.cluster.starts_with("inbound|") && !matches!(line.code, 401 | 403))
+        .any(|line| is_inbound(line) && !matches!(line.code, 401 | 403))
 }
 
 /// The requests that failed last, the newest first, one for each host and answer.
@@ -371,8 +371,10 @@ fn is_tcp(line: &AccessLine) -> bool {
     line.method.is_empty() && line.protocol.is_empty()
 }
 
+/// At the server's proxy, or at the waypoint before it.
 fn is_inbound(line: &AccessLine) -> bool {
     line.cluster.starts_with("inbound|")
+        || line.cluster.starts_with("inbound-vip|")
         || (line.cluster.is_empty() && !line.server_name.is_empty())
 }
 
