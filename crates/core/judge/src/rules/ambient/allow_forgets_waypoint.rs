@@ -18,14 +18,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "every ALLOW policy of pods behind a waypoint lets the waypoint in",
-    needs: Inputs::of(&[
-        Kind::AuthorizationPolicy,
-        Kind::Service,
-        Kind::Namespace,
-        Kind::Pod,
-        Kind::K8sGateway,
-    ]),
+    needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::Pod]),
     uses: Inputs::of(&[
+        Kind::AuthorizationPolicy,
+        Kind::K8sGateway,
         Kind::GatewayClass,
         Kind::ConfigMap,
         Kind::PeerAuthentication,

@@ -19,8 +19,9 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "no policy for ztunnel asks for what only requests have",
-    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Pod]),
+    needs: Inputs::of(&[Kind::Pod]),
     uses: Inputs::of(&[
+        Kind::AuthorizationPolicy,
         Kind::Namespace,
         Kind::ConfigMap,
         Kind::PeerAuthentication,

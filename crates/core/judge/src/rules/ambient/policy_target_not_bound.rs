@@ -17,8 +17,9 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Warning,
     claim: "every policy with targetRefs is enforced by somebody",
-    needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::Pod, Kind::K8sGateway]),
+    needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::Pod]),
     uses: Inputs::of(&[
+        Kind::K8sGateway,
         Kind::AuthorizationPolicy,
         Kind::RequestAuthentication,
         Kind::GatewayClass,
@@ -105,7 +106,7 @@ fn unenforced<'f>(
         return (is_bare && is_ambient)
             .then(|| (format!("{} has no waypoint", service.id), Some(service)));
     }
-    if target.is_gateway() {
+    if target.is_gateway() && facts.unread(Kind::K8sGateway).is_none() {
         let gateway = K8sGateway::get(&mesh.objects, &policy.id.namespace, target.name);
         return gateway.is_none().then(|| {
             (

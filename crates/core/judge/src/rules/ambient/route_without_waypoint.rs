@@ -18,8 +18,9 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every Service that routes are for has a waypoint to follow them",
-    needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::Pod, Kind::K8sGateway]),
+    needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::Pod]),
     uses: Inputs::of(&[
+        Kind::K8sGateway,
         Kind::HttpRoute,
         Kind::GrpcRoute,
         Kind::TcpRoute,

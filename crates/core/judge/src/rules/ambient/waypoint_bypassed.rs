@@ -18,8 +18,9 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "whoever is held to a waypoint's policies goes through it",
-    needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::Pod, Kind::K8sGateway]),
+    needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::Pod]),
     uses: Inputs::of(&[
+        Kind::K8sGateway,
         Kind::GatewayClass,
         Kind::ConfigMap,
         Kind::AuthorizationPolicy,

@@ -19,8 +19,9 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every waypoint that a label names is there, ready, and takes what is bound to it",
-    needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::K8sGateway]),
+    needs: Inputs::of(&[Kind::Service, Kind::Namespace]),
     uses: Inputs::of(&[
+        Kind::K8sGateway,
         Kind::Pod,
         Kind::GatewayClass,
         Kind::ConfigMap,
@@ -50,6 +51,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let WaypointBinding::Unbound { label, why } = facts.mesh.service_waypoint(object) else {
             continue;
         };
+        if let Some(fact) = facts.unread(Kind::K8sGateway) {
+            return out.unknown(fact);
+        }
         // Of what only has sidecars or is outside, nobody goes through a waypoint.
         if case.is_none() && !serves_captured(facts, object) {
             continue;

@@ -17,13 +17,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "ztunnels have a certificate for every pod that they serve",
-    needs: Inputs::of(&[Kind::Pod]).and(&[Part::Ztunnels]),
+    needs: Inputs::of(&[Kind::Pod]),
     uses: Inputs::of(&[
         Kind::DaemonSet,
         Kind::Deployment,
         Kind::Namespace,
         Kind::ConfigMap,
-    ]),
+    ])
+    .and(&[Part::Ztunnels]),
     explains: &["ML06", "ML07", "ML09", "ML10", "ML402", "ML403"],
     docs: include_str!("ztunnel_certificate_unavailable.md"),
     check: Check::Either(check),

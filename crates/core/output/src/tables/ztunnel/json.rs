@@ -8,7 +8,7 @@ use meshladder_capture::ztunnel::dump::{
 };
 use meshladder_text::json::Raw;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 type Text<'a> = Cow<'a, str>;
 
@@ -73,7 +73,6 @@ struct WorkloadJson<'a> {
     #[serde(skip_serializing_if = "is_empty")]
     trust_domain: Text<'a>,
     locality: LocalityJson<'a>,
-    #[serde(skip_serializing_if = "is_empty")]
     node: Text<'a>,
     #[serde(skip_serializing_if = "is_empty")]
     network: Text<'a>,
@@ -187,7 +186,6 @@ struct ServiceJson<'a> {
     endpoints: BTreeMap<Text<'a>, EndpointJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     subject_alt_names: Vec<Text<'a>>,
-    #[serde(skip_serializing_if = "is_empty")]
     ip_families: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     canonical: Option<bool>,
@@ -250,7 +248,7 @@ struct PolicyJson<'a> {
     namespace: Text<'a>,
     scope: Text<'a>,
     action: Text<'a>,
-    rules: Option<&'a RawValue>,
+    rules: Option<Value>,
 }
 
 /// Policies as istioctl has them.
