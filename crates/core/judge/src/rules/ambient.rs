@@ -5,12 +5,15 @@ use super::Rule;
 
 mod agent_not_on_node;
 mod allow_forgets_waypoint;
+mod application_refuses_ztunnel;
 mod caller_not_captured;
 mod empty_selector_at_ztunnel;
 mod l7_policy_at_ztunnel;
 mod meets;
 mod network_policy_blocks_hbone;
 mod network_policy_blocks_probes;
+mod pod_not_captured;
+mod policy_for_uncaptured_pod;
 mod policy_target_not_bound;
 mod refused_by_ztunnel;
 mod request_policy_ignored_in_ambient;
@@ -32,6 +35,8 @@ pub(super) static RULES: &[&Rule] = &[
     &ztunnel_certificate_unavailable::RULE,
     &ztunnel_holds_stale_endpoint::RULE,
     &ztunnel_network_differs::RULE,
+    &pod_not_captured::RULE,
+    &policy_for_uncaptured_pod::RULE,
     &waypoint_not_bound::RULE,
     &waypoint_without_pods::RULE,
     &route_without_waypoint::RULE,
@@ -44,4 +49,5 @@ pub(super) static RULES: &[&Rule] = &[
     &request_policy_ignored_in_ambient::RULE,
     &network_policy_blocks_hbone::RULE,
     &network_policy_blocks_probes::RULE,
+    &application_refuses_ztunnel::RULE,
 ];

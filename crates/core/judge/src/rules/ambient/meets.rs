@@ -4,6 +4,7 @@ use crate::finding::Finding;
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
 use meshladder_mesh::ambient::AmbientEnrolment;
+use meshladder_mesh::references::{self, Reference};
 use meshladder_mesh::views::{K8sGateway, Pod};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_sim::trace::{Branch, EndKind, TunnelEnd};
@@ -83,6 +84,32 @@ pub(super) fn hit_ends(finding: &mut Finding, case: &Case<'_>) {
             &service.namespace,
             &service.name,
         ));
+    }
+}
+
+/// Puts a Service on a finding, with its pods and the policies and routes for it.
+pub(super) fn hit_service(finding: &mut Finding, facts: &Facts<'_>, service: &Object) {
+    finding.hits(service.id.clone());
+    for pod in facts.mesh.selected_pods(service) {
+        finding.hits(pod.id.clone());
+    }
+    let is_it =
+        |namespace: &str, name: &str| service.id.namespace == namespace && service.id.name == name;
+    for kind in [Kind::AuthorizationPolicy, Kind::RequestAuthentication] {
+        let own = facts.mesh.objects.in_namespace(kind, &service.id.namespace);
+        for policy in own {
+            let targets = policy.spec_list("targetRefs").iter();
+            let mut targets = targets.map(|node| Reference::of(policy, node, "", "Service"));
+            if targets.any(|to| to.is_service() && is_it(&policy.id.namespace, to.name)) {
+                finding.hits(policy.id.clone());
+            }
+        }
+    }
+    for route in facts.mesh.objects.of_kind(Kind::HttpRoute) {
+        let mut parents = references::parents(route);
+        if parents.any(|to| to.is_service() && is_it(to.namespace, to.name)) {
+            finding.hits(route.id.clone());
+        }
     }
 }
 

@@ -38,7 +38,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     };
     for kind in [Kind::RequestAuthentication, Kind::WasmPlugin] {
         for policy in facts.mesh.objects.of_kind(kind) {
-            if has_targets(policy) {
+            // One for the whole mesh is also for those that have proxies.
+            if has_targets(policy) || *policy.id.namespace == *facts.mesh.config.root_namespace {
                 continue;
             }
             out.examined();

@@ -5,9 +5,10 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::Object;
 use meshladder_mesh::ambient::waypoint::INGRESS_USE_WAYPOINT;
 use meshladder_mesh::policies::Workload;
+use meshladder_mesh::views::{Namespace, Pod};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_sim::walk::Caller;
 use meshladder_text::tree::Value;
 
@@ -57,6 +58,14 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 Fix::merge(&to.id, patch).unchecked("the gateway must get it first"),
             )
         }
+        (_, Some(pod)) if is_labelled_twice(facts, pod) => (
+            ObjectRef::of(Kind::Namespace, "", &pod.id.namespace),
+            format!(
+                "{} asks for ambient and for sidecars, and sidecars go straight to the pods",
+                pod.id.namespace
+            ),
+            Fix::advice("take the injection label from the namespace, and restart its pods"),
+        ),
         (_, Some(pod)) => (
             workload_of(facts, pod),
             format!("{} does not go through ztunnel", workload_of(facts, pod)),
@@ -77,6 +86,15 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.see(Evidence::object(gateway.object, "the waypoint"));
     hit_ends(finding, case);
     finding.fix(fix);
+}
+
+/// Whether a pod has a sidecar though its namespace asks for ambient: injection wins.
+fn is_labelled_twice(facts: &Facts<'_>, pod: &Object) -> bool {
+    let namespace = Namespace::get(&facts.mesh.objects, "", &pod.id.namespace);
+    Pod::of(pod).has_proxy()
+        && namespace.is_some_and(|namespace| {
+            namespace.is_labelled_ambient() && namespace.asks_for_proxies()
+        })
 }
 
 /// A policy or a route for a Service that only its waypoint follows.

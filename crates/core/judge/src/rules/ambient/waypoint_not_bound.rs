@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::meets::{hit_ends, is_captured, service};
+use super::meets::{hit_ends, hit_service, is_captured, service};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -26,6 +26,9 @@ pub(super) static RULE: Rule = Rule {
         Kind::GatewayClass,
         Kind::ConfigMap,
         Kind::ServiceEntry,
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::HttpRoute,
     ]),
     explains: &[
         "ML06", "ML07", "ML08", "ML09", "ML10", "ML4021", "ML4022", "ML4023", "ML4024", "ML4025",
@@ -76,7 +79,7 @@ fn tell(
         .iter_mut()
         .find(|finding| finding.subject == subject)
     {
-        known.hits(object.id.clone());
+        hit_service(known, facts, object);
         return;
     }
     let message = format!(
@@ -89,7 +92,7 @@ fn tell(
         None => (of_label, None),
     };
     let finding = out.find(subject, message, proof);
-    finding.hits(object.id.clone());
+    hit_service(finding, facts, object);
     if let Some(evidence) = also {
         finding.see(evidence);
     }

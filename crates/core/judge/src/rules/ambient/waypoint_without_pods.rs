@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::meets::{hit_ends, service};
+use super::meets::{hit_ends, hit_service, service};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -17,7 +17,14 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "every waypoint that traffic is bound to has a pod that is ready",
     needs: Inputs::of(&[Kind::Service, Kind::Namespace, Kind::Pod]),
-    uses: Inputs::of(&[Kind::K8sGateway, Kind::Deployment, Kind::GatewayClass]),
+    uses: Inputs::of(&[
+        Kind::K8sGateway,
+        Kind::Deployment,
+        Kind::GatewayClass,
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::HttpRoute,
+    ]),
     explains: &["ML06", "ML07", "ML08", "ML09", "ML10", "ML403"],
     docs: include_str!("waypoint_without_pods.md"),
     check: Check::Either(check),
@@ -48,16 +55,17 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         }
         if told.contains(gateway.id()) {
             if let Some(finding) = out.findings.last_mut() {
-                finding.hits(object.id.clone());
+                hit_service(finding, facts, object);
             }
             continue;
         }
         told.push(gateway.id().clone());
-        tell(case, object, gateway, deployment, &pods, out);
+        tell(facts, case, object, gateway, deployment, &pods, out);
     }
 }
 
 fn tell(
+    facts: &Facts<'_>,
     case: Option<&Case<'_>>,
     object: &Object,
     gateway: K8sGateway<'_>,
@@ -93,7 +101,7 @@ fn tell(
         gateway.object,
         "the waypoint, which keeps its address",
     ));
-    finding.hits(object.id.clone());
+    hit_service(finding, facts, object);
     finding.hits(gateway.id().clone());
     for pod in pods {
         finding.hits(pod.object.id.clone());
