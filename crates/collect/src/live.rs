@@ -7,14 +7,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::snapshot::{
     Builder, Coverage, Meta, Need, Part, ProxyRef, Shape, Snapshot,
 };
-use meshladder_text::time::Time;
 
 use crate::CollectError;
 use crate::store::Store;
@@ -23,6 +22,7 @@ use lack::Lack;
 use pace::Pace;
 
 mod api;
+mod clock;
 pub(crate) mod connect;
 mod door;
 mod follow;
@@ -208,7 +208,6 @@ impl Session {
         builder: Builder,
         wish: &Wish,
     ) -> Result<Snapshot, CollectError> {
-        let taken_at = now();
         self.store.begin(
             &self
                 .clusters
@@ -227,7 +226,7 @@ impl Session {
                 let meta = Meta {
                     origin: origin(cluster),
                     form: "cluster",
-                    taken_at: Some(taken_at),
+                    taken_at: Some(cluster.clock.now()),
                     ..Meta::default()
                 };
                 gather::objects(
@@ -489,13 +488,6 @@ async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
             why: lack.why(),
         }),
     }
-}
-
-fn now() -> Time {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Time::from_seconds(i64::try_from(since.as_secs()).unwrap_or_default())
 }
 
 impl std::fmt::Debug for Session {

@@ -9,6 +9,7 @@ use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use serde_json::Value;
 
+use super::clock::Clock;
 use super::connect::{Connection, chain};
 use super::door::Refusals;
 use super::lack::{Lack, clean};
@@ -44,6 +45,7 @@ pub(crate) struct Cluster {
     pub(crate) reviews: Reviews,
     pub(crate) refusals: Refusals,
     pub(crate) nodes: Nodes,
+    pub(crate) clock: Clock,
 }
 
 enum Reply {
@@ -60,8 +62,6 @@ impl Cluster {
             namespace,
             login,
         } = connection;
-        let (reviews, refusals, nodes) =
-            (Reviews::default(), Refusals::default(), Nodes::default());
         Self {
             source,
             context,
@@ -69,9 +69,10 @@ impl Cluster {
             namespace,
             login,
             pace,
-            reviews,
-            refusals,
-            nodes,
+            reviews: Reviews::default(),
+            refusals: Refusals::default(),
+            nodes: Nodes::default(),
+            clock: Clock::default(),
         }
     }
 
@@ -127,7 +128,7 @@ impl Cluster {
                 let _place = self.pace.place().await?;
                 match self
                     .pace
-                    .within(once(&turn.client, method, path, accept, body))
+                    .within(self.once(&turn.client, method, path, accept, body))
                     .await
                 {
                     Ok(Err(Lack::Stranger(_)))
@@ -161,6 +162,34 @@ impl Cluster {
         unreachable!("the last try returns")
     }
 
+    async fn once(
+        &self,
+        client: &kube::Client,
+        method: &Method,
+        path: &str,
+        accept: &str,
+        body: &[u8],
+    ) -> Result<Reply, Lack> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("Accept", accept);
+        if !body.is_empty() {
+            request = request.header("Content-Type", JSON);
+        }
+        let request = request
+            .body(Body::from(body.to_vec()))
+            .map_err(|error| Lack::failed(error.to_string()))?;
+        match exchange(client, request).await {
+            Ok((head, body)) => {
+                self.clock.note(&head.headers);
+                judge(head.status, &head.headers, body)
+            }
+            Err(lack @ Lack::Failed(_)) => Ok(Reply::Again(lack, None)),
+            Err(lack) => Err(lack),
+        }
+    }
+
     /// What something behind the API server answers, whatever its status; asked once.
     pub(crate) async fn fetch(
         &self,
@@ -182,30 +211,6 @@ impl Cluster {
         let (head, body) = self.pace.within(exchange(&turn.client, request)).await??;
         self.pace.tally.read(body.len());
         Ok((head.status.as_u16(), body))
-    }
-}
-
-async fn once(
-    client: &kube::Client,
-    method: &Method,
-    path: &str,
-    accept: &str,
-    body: &[u8],
-) -> Result<Reply, Lack> {
-    let mut request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("Accept", accept);
-    if !body.is_empty() {
-        request = request.header("Content-Type", JSON);
-    }
-    let request = request
-        .body(Body::from(body.to_vec()))
-        .map_err(|error| Lack::failed(error.to_string()))?;
-    match exchange(client, request).await {
-        Ok((head, body)) => judge(head.status, &head.headers, body),
-        Err(lack @ Lack::Failed(_)) => Ok(Reply::Again(lack, None)),
-        Err(lack) => Err(lack),
     }
 }
 

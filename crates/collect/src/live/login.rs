@@ -74,7 +74,7 @@ impl Login {
         let mut current = self.current.lock().await;
         let is_over = current
             .until
-            .is_some_and(|until| until.seconds <= super::now().seconds + SOON);
+            .is_some_and(|until| until.seconds <= super::clock::own_now().seconds + SOON);
         if is_over && current.made.elapsed() >= LEAST && self.renewal.is_some() {
             self.replace(&mut current, pace).await?;
         }

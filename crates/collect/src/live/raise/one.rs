@@ -18,7 +18,7 @@ use crate::live::follow::{Follow, Start};
 use crate::live::lack::Lack;
 use crate::live::levels::{admin, apply, told};
 use crate::live::pods::PROXY;
-use crate::live::{now, runtime};
+use crate::live::runtime;
 
 /// A proxy whose levels are known and whose log is open.
 struct OpenProxy<'c> {
@@ -186,7 +186,12 @@ async fn watched(
 ) -> Option<StopReason> {
     let end = start + shared.raise.time;
     let mut stop = runtime::stop();
-    let (cpu, since, cluster, pod) = (Mutex::new(None), now(), ready.cluster, ready.pod.clone());
+    let (cpu, since, cluster, pod) = (
+        Mutex::new(None),
+        ready.cluster.clock.now(),
+        ready.cluster,
+        ready.pod.clone(),
+    );
     let why = tokio::select! {
         biased;
         _ = stop.wait_for(|stopped| *stopped) => Some(StopReason::Stopped),

@@ -20,7 +20,14 @@ use super::{State, TOKEN, Trouble, pod, service};
 pub(crate) fn app(state: Arc<State>) -> Router {
     Router::new().fallback(move |request: Request| {
         let state = Arc::clone(&state);
-        async move { answer(&state, request).await }
+        async move {
+            let mut response = answer(&state, request).await;
+            if let Some(time) = state.time {
+                let date = httpdate::fmt_http_date(time).parse().expect("a header");
+                response.headers_mut().insert(header::DATE, date);
+            }
+            response
+        }
     })
 }
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
 
 use meshladder_capture::snapshot::{Coverage, Need};
 use serde_json::{Value, json};
@@ -36,6 +37,8 @@ pub(crate) struct State {
     pub(crate) growing: BTreeMap<String, PathBuf>,
     /// Pods that are no more, by `namespace/pod`.
     pub(crate) gone: Mutex<BTreeSet<String>>,
+    /// The time of its clock; the machine's where nothing is said.
+    pub(crate) time: Option<SystemTime>,
     /// Raised to cut every log that is being followed.
     pub(crate) cuts: AtomicUsize,
     /// What is answered for every pod without documents of its own: how many bytes of dump.
@@ -66,6 +69,9 @@ impl State {
         meshladder_collect::bundle::write(&snapshot, &to).expect("it can be unpacked");
         let mut state = Self {
             _unpacked: Some(folder),
+            time: snapshot.taken_at().map(|time| {
+                SystemTime::UNIX_EPOCH + Duration::from_secs(time.seconds.unsigned_abs())
+            }),
             ..Self::of(&to)
         };
         for (_, need, coverage) in snapshot.coverages() {
