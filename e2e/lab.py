@@ -28,15 +28,26 @@ def broken(scenario):
         assert done.out.rstrip().endswith("\nready"), done
 
 
+def pids_of(daemon):
+    return [int((RUN / "pids" / daemon).read_text())]
+
+
+def pids_in_pod(namespace, pod):
+    """A pod of the lab is a network namespace, a container a process in it."""
+    done = run(["ip", "netns", "pids", f"pod-{namespace}-{pod}"])
+    return [int(pid) for pid in done.out.split()]
+
+
 @contextmanager
-def stopped(daemon):
-    """A program of the lab that does not answer while it lasts: it is there, and says nothing."""
-    pid = int((RUN / "pids" / daemon).read_text())
-    os.kill(pid, signal.SIGSTOP)
+def stopped(pids):
+    """Programs that do not answer while it lasts: they are there, and say nothing."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
-        os.kill(pid, signal.SIGCONT)
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
 
 
 def restart(daemon):

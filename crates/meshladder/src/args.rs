@@ -25,6 +25,7 @@ pub(crate) mod request;
 pub(crate) mod runbook;
 mod size;
 pub(crate) mod snapshot;
+pub(crate) mod ztunnel_config;
 
 pub(crate) use command::Command;
 pub(crate) use proxy_config::ProxyConfig;

@@ -254,15 +254,20 @@ pub(crate) async fn proxies(
         .buffer_unordered(cluster.pace.concurrency());
     while let Some((pod, told)) = answers.next().await {
         cluster.pace.tally.done(PROXIES);
+        let folder = if pod.is_ztunnel {
+            "ztunnels"
+        } else {
+            "proxies"
+        };
         for (file, bytes) in told.documents {
             into.document(
-                &format!("proxies/{}/{}/{file}", pod.namespace, pod.name),
+                &format!("{folder}/{}/{}/{file}", pod.namespace, pod.name),
                 &bytes,
             )?;
         }
         if let Some(lack) = told.lack {
             into.note(
-                &format!("proxies/{}/{}/", pod.namespace, pod.name),
+                &format!("{folder}/{}/{}/", pod.namespace, pod.name),
                 lack.coverage(),
             );
             seen.lacks

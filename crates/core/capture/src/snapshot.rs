@@ -414,11 +414,11 @@ impl Snapshot {
         Builder::resume(self)
     }
 
-    /// The proxies that have a document of that shape.
+    /// The proxies, or for its dump the ztunnels, that have a document of that shape.
     pub fn proxies_with(&self, shape: Shape) -> impl Iterator<Item = (ProxyRef, &DocId)> {
         self.ids()
             .filter(move |id| id.shape() == shape)
-            .filter_map(|id| Some((id.proxy()?, id)))
+            .filter_map(|id| Some((id.proxy().or_else(|| id.ztunnel())?, id)))
     }
 }
 

@@ -11,6 +11,7 @@ use meshladder_mesh::Mesh;
 use meshladder_mesh::schema::{Faults, SchemaFault};
 use meshladder_text::shown;
 
+mod ambient;
 mod annotation;
 mod authorization;
 mod case;

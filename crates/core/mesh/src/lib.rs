@@ -11,6 +11,7 @@ use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_text::name::Name;
 use meshladder_text::tree::{Node, Value};
 
+pub mod ambient;
 mod cache;
 mod change;
 pub mod config;

@@ -282,8 +282,9 @@ fn tell(
                 .see(Evidence::object(secret, "the Secret"));
             finding.fix(Fix::command(
                 Risk::Reversible,
-                format!(
-                    "kubectl create secret tls {text} -n {namespace} --cert=CERT --key=KEY --dry-run=client -o yaml | kubectl apply -f -"
+                shell::command(
+                    "kubectl create secret tls {} -n {} --cert=CERT --key=KEY --dry-run=client -o yaml | kubectl apply -f -",
+                    &[text, namespace],
                 ),
             ));
         }
