@@ -224,6 +224,7 @@ impl Session {
                 let meta = Meta {
                     origin: origin(cluster),
                     form: "cluster",
+                    name: Some(cluster.source.clone()).filter(|name| !name.is_empty()),
                     taken_at: Some(cluster.clock.now()),
                     ..Meta::default()
                 };
@@ -251,6 +252,7 @@ impl Session {
                 Meta {
                     origin: origin.clone(),
                     form: "cluster",
+                    name: Some(source.clone()).filter(|name| !name.is_empty()),
                     ..Meta::default()
                 },
             );

@@ -34,6 +34,8 @@ pub struct Finding {
     pub confidence: Confidence,
     /// The object to change, or what else it is about.
     pub subject: Subject,
+    /// The name of the cluster that the subject is in, where there are several.
+    pub cluster: Option<String>,
     /// One sentence with real names, without a full stop.
     pub message: String,
     /// What proves it; the first piece is the main one.
@@ -218,9 +220,11 @@ impl Finding {
         } else {
             format!("{kind}/{namespace}/{name}")
         };
+        let cluster = self.cluster.as_deref();
         format!(
-            "{}:{subject}:{}",
+            "{}:{}{subject}:{}",
             self.code,
+            cluster.map(|name| format!("{name}:")).unwrap_or_default(),
             self.evidence.first().map_or(String::new(), place_of)
         )
     }
@@ -285,6 +289,14 @@ impl Finding {
     pub fn is_side_effect(&mut self) -> &mut Self {
         self.is_side_effect = true;
         self
+    }
+
+    /// `Service shop/cart`, and where there are several clusters which one it is in.
+    pub fn told_subject(&self) -> String {
+        match &self.cluster {
+            Some(cluster) => format!("{} in {cluster}", self.subject),
+            None => self.subject.to_string(),
+        }
     }
 
     /// Whether it is told loudly.

@@ -15,6 +15,7 @@ use meshladder_mesh::ambient::Redirection;
 use meshladder_mesh::{Mesh, ServiceFacts};
 use meshladder_text::time::Time;
 
+mod across;
 mod ambient;
 pub mod call;
 mod documents;
@@ -25,6 +26,7 @@ mod object;
 mod proxy;
 mod wire;
 
+pub use across::{name_documents, trace_across};
 pub use call::{Call, Caller, Principal, Scheme, Url};
 pub use documents::{Documents, OpenedDocuments};
 use hop::{Forward, Next, Sent, Way, branch};
@@ -65,6 +67,8 @@ pub struct Walk<'d> {
     addresses: RefCell<HashMap<String, IpAddr>>,
     /// Who answers at an address.
     servers: RefCell<HashMap<IpAddr, Server>>,
+    /// The walks of the mesh's other clusters, by name.
+    beside: Vec<(&'d str, Walk<'d>)>,
 }
 
 /// Who answers at an address.
@@ -93,6 +97,7 @@ impl<'d> Walk<'d> {
                 .collect(),
             addresses: RefCell::default(),
             servers: RefCell::default(),
+            beside: Vec::new(),
         }
     }
 
@@ -312,6 +317,9 @@ impl Walker<'_, '_> {
             Server::Captured => return self.enter_captured(forward, peer),
             Server::None { .. } if sent.tunnel.is_some() => return self.not_captured(forward),
             Server::None { is_known } => {
+                if let Some(crossed) = self.across(forward, peer) {
+                    return crossed;
+                }
                 // A proxy that passes a call on to a Service's address leaves the choice of a pod
                 // to kube-proxy.
                 let pods = self.behind(forward.destination);
@@ -399,6 +407,7 @@ impl Walker<'_, '_> {
                 sent: Rc::clone(sent),
                 destination,
                 waypoint: None,
+                elsewhere: None,
             };
             let (more, ends) = self.arrive(&forward, peer);
             hops.extend(more);

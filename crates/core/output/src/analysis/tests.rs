@@ -43,6 +43,7 @@ fn report() -> Report {
         fixes: vec![Fix::advice("do this")],
         hits: Vec::new(),
         when_asked: None,
+        cluster: None,
         caused_by: Vec::new(),
         unsettled: Vec::new(),
         is_asked_for: false,
@@ -51,6 +52,8 @@ fn report() -> Report {
     Report {
         question: Topic::Objects,
         about: String::new(),
+        cluster: None,
+        clusters: std::collections::BTreeMap::new(),
         taken_at: None,
         verdict: Verdict::Broken,
         findings: report::tell(vec![finding], &builder.finish()),

@@ -44,6 +44,8 @@ pub(super) struct Forward {
     pub(super) destination: (IpAddr, u16),
     /// The waypoint that a tunnel goes to first.
     pub(super) waypoint: Option<(IpAddr, u16)>,
+    /// The id of the cluster that the endpoint is of, where that is another than the proxy's own.
+    pub(super) elsewhere: Option<Box<str>>,
 }
 
 /// What is sent, shared by all endpoints that are talked to in the same way.
@@ -290,6 +292,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     sent,
                     destination: connection.destination,
                     waypoint: None,
+                    elsewhere: None,
                 };
                 return vec![Way {
                     next: Next::Forward(forward),

@@ -391,3 +391,24 @@ pub(in crate::rules) fn proxy_log(facts: &Facts<'_>, pod: &Object) -> Option<Doc
 pub(in crate::rules) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
+
+/// Whether pods of another cluster serve it: those that were read, or those that the caller's proxy
+/// was told of.
+pub(super) fn is_served_elsewhere(
+    facts: &Facts<'_>,
+    case: Option<&Case<'_>>,
+    service: &Object,
+    labels: &Node,
+) -> bool {
+    facts.mesh.is_made_elsewhere(&service.id.namespace, labels) || case.is_some_and(goes_elsewhere)
+}
+
+/// Whether an endpoint that the caller's proxy may choose is of another cluster.
+pub(super) fn goes_elsewhere(case: &Case<'_>) -> bool {
+    let mut endpoints = case
+        .trace
+        .sender()
+        .into_iter()
+        .flat_map(|hop| &hop.endpoints);
+    endpoints.any(|endpoint| endpoint.elsewhere.is_some())
+}
