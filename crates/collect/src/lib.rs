@@ -24,6 +24,7 @@ mod manifest;
 mod names;
 mod packing;
 pub mod prometheus;
+mod replace;
 mod sniff;
 mod source_file;
 mod store;
@@ -32,6 +33,7 @@ mod walk;
 pub use error::CollectError;
 use layout::SourceParts;
 pub use log::Log;
+pub use replace::replace;
 use store::Store;
 
 /// Where documents come from. What it is (a bundle, a bug-report, YAML, a dump) is told by its
@@ -49,6 +51,8 @@ pub enum Source {
 pub struct Options {
     /// How many bytes the documents of all sources may have together, unpacked.
     pub max_size: u64,
+    /// How much memory what is read of them may take.
+    pub max_memory: u64,
     /// What `-` reads.
     pub stdin: fn() -> Box<dyn Read>,
 }
@@ -84,6 +88,7 @@ pub fn open_named(
     }
     let mut store = Store::new(options.max_size);
     let mut builder = Builder::new();
+    builder.max_memory(options.max_memory);
     for (at, (cluster, source)) in sources.iter().enumerate() {
         let is_first = !sources[..at].iter().any(|(other, _)| other == cluster);
         let number = match cluster {
@@ -146,6 +151,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             max_size: 4 << 30,
+            max_memory: 1 << 30,
             stdin: || Box::new(std::io::stdin().lock()),
         }
     }

@@ -25,6 +25,7 @@ pub(crate) mod request;
 pub(crate) mod runbook;
 mod size;
 pub(crate) mod snapshot;
+pub(crate) mod ztunnel_config;
 
 pub(crate) use command::Command;
 pub(crate) use proxy_config::ProxyConfig;
@@ -67,9 +68,9 @@ pub(crate) struct Global {
     pub(crate) all_namespaces: bool,
     #[command(flatten)]
     pub(crate) cluster: cluster::Cluster,
-    /// Refuse sources that unpack to more than this
-    #[arg(long, global = true, value_name = "SIZE", default_value = "4GiB", value_parser = size::parse)]
-    pub(crate) max_size: u64,
+    /// Refuse documents that take more memory than this, all in all [default: 1GiB; unpacked on disk 4GiB]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size::parse)]
+    pub(crate) max_size: Option<u64>,
     /// When to colour: never when NO_COLOR is set, unless `always`
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
     pub(crate) color: Color,

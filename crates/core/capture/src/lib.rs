@@ -9,5 +9,6 @@ pub mod istiod;
 pub mod kind;
 pub mod object;
 pub mod snapshot;
+pub mod ztunnel;
 
 pub use kind::Kind;

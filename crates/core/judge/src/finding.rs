@@ -1,7 +1,10 @@
 //! A finding: one claim about the mesh, with the bytes that prove it.
 
+use std::borrow::Cow;
+
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::{Object, ObjectRef};
+use meshladder_text::shown;
 use meshladder_text::tree::Node;
 
 mod fix;
@@ -9,7 +12,7 @@ mod missing_fact;
 mod rung;
 mod subject;
 
-pub use fix::{Change, Fix, FixKind, Op, Patch, Risk, Trial};
+pub use fix::{Change, Fix, FixKind, Op, Patch, Risk, Trial, on};
 pub use missing_fact::MissingFact;
 pub use rung::Rung;
 pub use subject::Subject;
@@ -52,6 +55,8 @@ pub struct Finding {
     /// Whether the objects ask for it as they are: then it is not that a proxy lacks the last of
     /// them.
     pub is_asked_for: bool,
+    /// Whether it is what a setting brings along, and works: an answer only where there is no other.
+    pub is_side_effect: bool,
 }
 
 /// How bad.
@@ -184,6 +189,14 @@ impl Evidence {
         }
     }
 
+    /// What it shows may hold names from elsewhere.
+    pub(crate) fn on_one_line(mut self) -> Self {
+        if let Cow::Owned(line) = shown::line(&self.shows) {
+            self.shows = line;
+        }
+        self
+    }
+
     /// A document as a whole; also one that is not there, when its absence is the proof.
     pub fn document(doc: &DocId, shows: impl Into<String>) -> Self {
         Self {
@@ -218,7 +231,7 @@ impl Finding {
 
     /// Also shows this.
     pub fn see(&mut self, evidence: Evidence) -> &mut Self {
-        self.evidence.push(evidence);
+        self.evidence.push(evidence.on_one_line());
         self
     }
 
@@ -269,6 +282,12 @@ impl Finding {
     /// The objects ask for it as they are, whether proxies have them or not.
     pub fn is_asked_for(&mut self, is_so: bool) -> &mut Self {
         self.is_asked_for = is_so;
+        self
+    }
+
+    /// It is what a setting brings along, and an answer only where there is no other.
+    pub fn is_side_effect(&mut self) -> &mut Self {
+        self.is_side_effect = true;
         self
     }
 

@@ -9,7 +9,9 @@ use crate::fleet::{Fleet, Proxy};
 use meshladder_capture::snapshot::{Coverage, Inputs, Need, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::schema::{Faults, SchemaFault};
+use meshladder_text::shown;
 
+mod ambient;
 mod annotation;
 mod authorization;
 mod case;
@@ -40,7 +42,9 @@ mod upstream;
 mod virtual_service;
 mod workload;
 
-use shared::{absence, accounts, analyzed, authority, peer_modes, selector_misses, workloads};
+use shared::{
+    absence, accounts, analyzed, authority, istiod_log, peer_modes, selector_misses, workloads,
+};
 
 pub use case::{Case, Symptom};
 pub use codes::{CODES, Code, Why};
@@ -285,14 +289,15 @@ impl Sink {
             confidence: Confidence::Proven,
             subject: subject.into(),
             cluster: None,
-            message: message.into(),
-            evidence: vec![proof],
+            message: shown::line(&message.into()).into_owned(),
+            evidence: vec![proof.on_one_line()],
             fixes: Vec::new(),
             hits: Vec::new(),
             when_asked: None,
             caused_by: Vec::new(),
             unsettled: Vec::new(),
             is_asked_for: false,
+            is_side_effect: false,
         };
         let at = self.findings.len();
         self.findings.push(finding);

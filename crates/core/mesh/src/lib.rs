@@ -11,6 +11,8 @@ use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_text::name::Name;
 use meshladder_text::tree::{Node, Value};
 
+pub mod ambient;
+mod cache;
 mod change;
 mod clusters;
 pub mod config;
@@ -72,6 +74,7 @@ pub struct Mesh {
     /// Objects that could not be read.
     pub problems: Vec<Problem>,
     index: Arc<Index>,
+    calls: cache::CallCache,
 }
 
 /// What the questions ask of a pod.
@@ -193,6 +196,7 @@ impl Mesh {
             clusters,
             problems,
             index,
+            calls: cache::CallCache::default(),
         }
     }
 
@@ -245,6 +249,7 @@ impl Mesh {
             clusters,
             problems: Vec::new(),
             index,
+            calls: cache::CallCache::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What was asked, as every answer of ours repeats it.
 
 use crate::json::Pairs;
+use meshladder_capture::snapshot::shown_value;
 use meshladder_judge::report::Topic;
 use meshladder_judge::rules::Symptom;
 use meshladder_mesh::ObjectRef;
@@ -67,7 +68,7 @@ pub(crate) struct RequestJson<'a> {
     from: String,
     to: String,
     method: &'a str,
-    headers: Pairs<&'a str, &'a str>,
+    headers: Pairs<&'a str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     principal: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,11 +108,11 @@ impl<'a> From<&'a Call> for RequestJson<'a> {
         } = &call.to;
         let mut headers = Vec::new();
         for (name, value) in &call.headers {
-            headers.push((name.as_str(), value.as_str()));
+            headers.push((name.as_str(), shown_value(name, value)));
         }
         Self {
             from,
-            to: format!("{}://{host}:{port}{path}", scheme.word()),
+            to: shown_value("url", &format!("{}://{host}:{port}{path}", scheme.word())),
             method: &call.method,
             headers: Pairs(headers),
             principal: call

@@ -26,11 +26,14 @@ pub(super) fn check(global: &Global, args: &Check) -> Outcome {
     if let Some(clusters) = Clusters::of(&snapshot) {
         return clusters::check(global, args, &snapshot, &clusters);
     }
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     let namespace = live::namespace(global);
     let scope = match (&args.target, namespace) {
         (Some(text), _) => target::scope(text, namespace, &snapshot, &mesh)?,
-        (None, Some(namespace)) => Scope::Namespace(namespace.to_owned()),
+        (None, Some(namespace)) => {
+            target::namespace(namespace, &snapshot, &mesh)?;
+            Scope::Namespace(namespace.to_owned())
+        }
         (None, None) => Scope::Mesh,
     };
     tell(&snapshot, &mesh, scope, None, &args.report)
@@ -47,7 +50,7 @@ pub(super) fn why(global: &Global, args: &Why) -> Outcome {
     if let Some(clusters) = Clusters::of(&snapshot) {
         return clusters::why(global, args, seen, &snapshot, &clusters);
     }
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     let call = request::call(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     tell(
         &snapshot,

@@ -7,6 +7,7 @@ use meshladder_capture::snapshot::{
     Coverage, DocId, Document, Need, Part, ProxyRef, Shape, Snapshot,
 };
 use meshladder_collect::{Options, Source};
+use meshladder_mesh::Mesh;
 use meshladder_mesh::target::{self, Target};
 
 use super::live;
@@ -65,9 +66,11 @@ pub(super) fn none_named(usage: u8) -> Failure {
 }
 
 pub(super) fn options(global: &Global) -> Options {
+    let usual = Options::default();
     Options {
-        max_size: global.max_size,
-        ..Options::default()
+        max_size: global.max_size.unwrap_or(usual.max_size),
+        max_memory: global.max_size.unwrap_or(usual.max_memory),
+        ..usual
     }
 }
 
@@ -77,6 +80,17 @@ pub(super) fn read(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Fail
         out::warn(&problem.to_string());
     }
     Ok(snapshot)
+}
+
+/// The mesh of a Snapshot. Objects that could not be read are told on stderr.
+pub(super) fn mesh(snapshot: &Snapshot) -> Mesh {
+    let mesh = Mesh::build(snapshot);
+    for problem in &mesh.problems {
+        if !snapshot.problems().contains(problem) {
+            out::warn(&problem.to_string());
+        }
+    }
+    mesh
 }
 
 /// Leaves it to the caller to tell what could not be read.
@@ -197,13 +211,15 @@ pub(super) fn resolve(
 /// In a source that is cut short, what is not there may still exist.
 pub(super) fn not_there(snapshot: &Snapshot, why: String) -> Failure {
     match snapshot.coverage(&Need::Part(Part::Everything)) {
-        Coverage::Partial(lost) => {
+        Coverage::Partial(lost) | Coverage::Lost(lost) => {
             Failure::new(UNREADABLE, format!("in what could be read there is {why}")).hint(lost)
         }
         _ => match snapshot.coverage(&Need::Part(Part::Proxies)) {
             Coverage::Denied(lost) => Failure::new(ISTIOCTL_ERROR, lost)
                 .hint("`meshladder rbac` prints the rights that a command needs"),
-            Coverage::Partial(lost) if is_live(snapshot) => Failure::new(ISTIOCTL_ERROR, lost),
+            Coverage::Partial(lost) | Coverage::Lost(lost) if is_live(snapshot) => {
+                Failure::new(ISTIOCTL_ERROR, lost)
+            }
             _ => Failure::new(ISTIOCTL_ERROR, why),
         },
     }

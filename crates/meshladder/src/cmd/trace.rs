@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use meshladder_capture::snapshot::Snapshot;
-use meshladder_mesh::{Clusters, Mesh};
+use meshladder_mesh::Clusters;
 use meshladder_output::trace::{to_json, to_text};
 use meshladder_sim::trace::{EndKind, Trace as Walked};
 use meshladder_sim::walk::{self, Call, Documents, Walk};
@@ -45,7 +45,7 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
         let walk = Walk::among(&clusters, home, &documents);
         return many::run(global, args, path, (&home.snapshot, &home.mesh), walk);
     }
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     if let Some(path) = requests {
         let documents = Documents::of(&snapshot);
         let walk = Walk::new(&documents, &mesh);

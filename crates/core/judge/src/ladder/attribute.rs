@@ -7,7 +7,7 @@ use super::weigh::WeighedFindings;
 use super::{ClimbContext, Scope, case};
 use crate::finding::{Evidence, Finding, Fix, MissingFact, Severity, Subject};
 use crate::report::{self, Verdict};
-use crate::rules::{self, Case, Sink};
+use crate::rules::{self, Case, Lens, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, DocId, Need, Part, Snapshot};
 use meshladder_mesh::ObjectRef;
@@ -32,6 +32,11 @@ pub(super) fn attribute(
     causes(&mut findings);
     let unsettled = unsettled(&mut findings);
     let mut missing = missing(answers, scope, case, unsettled);
+    if case.is_none() {
+        let mut lost = lost(answers, context);
+        lost.retain(|fact| !missing.contains(fact));
+        missing.append(&mut lost);
+    }
     let unread = scope.unread(&context.facts);
     missing.extend(unread.filter(|fact| !missing.contains(fact)));
     if missing.is_empty() && !findings.iter().any(Finding::is_loud) {
@@ -218,6 +223,27 @@ pub(super) fn missing(
     let mut seen = BTreeSet::new();
     unknown.retain(|fact| seen.insert(fact.to_string()));
     unknown
+}
+
+/// What should be here and could not be read, of all that the rules looked at. Rules make do with
+/// what is left of proxies, so that none of them says it; and what is left is no proof that all is
+/// well. A request's walk says by itself what it lacks.
+fn lost(answers: &[RuleAnswer], context: &ClimbContext<'_>) -> Vec<MissingFact> {
+    let scope = &context.question.scope;
+    let needs: BTreeSet<Need> = answers
+        .iter()
+        .filter(|answer| scope.covers(answer.rule.rung))
+        .flat_map(|answer| answer.rule.inputs(Lens::Mesh))
+        .filter(|need| !ONLY_TELL.contains(need))
+        .collect();
+    let mut lost = Vec::new();
+    for need in needs {
+        let coverage = context.facts.snapshot.coverage(&need);
+        if matches!(coverage, Coverage::Lost(_)) {
+            lost.push(MissingFact::Unread(need, coverage));
+        }
+    }
+    lost
 }
 
 /// How many missing facts the first line names.

@@ -66,6 +66,11 @@ fn rung_outcome(
     let is_failed = findings.iter().any(|f| f.rung == rung && f.is_loud());
     // A rung on which a rule broke has not passed, whatever the others looked at.
     let broken = here.iter().find_map(|answer| answer.missing());
+    let lost = coverage
+        .iter()
+        .filter(|(_, coverage)| rung == Rung::Reach && matches!(coverage, Coverage::Lost(_)))
+        .map(|(need, coverage)| MissingFact::Unread(need.clone(), coverage.clone()));
+    let broken = broken.or(lost.into_iter().next());
     let skipped = here.iter().find_map(|answer| answer.skipped.clone());
     let outcome = match (broken, skipped) {
         _ if is_failed => Outcome::Failed,

@@ -47,6 +47,7 @@ fn report() -> Report {
         caused_by: Vec::new(),
         unsettled: Vec::new(),
         is_asked_for: false,
+        is_side_effect: false,
     };
     Report {
         question: Topic::Objects,

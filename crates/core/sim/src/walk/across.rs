@@ -76,7 +76,11 @@ pub fn name_documents(trace: &mut Trace, clusters: &Clusters) {
 impl Walker<'_, '_> {
     /// A request at an address that the caller's cluster does not have; none when nothing says that
     /// it is another cluster's.
-    pub(super) fn across(&self, forward: &Forward) -> Option<(Vec<Hop>, Vec<Branch>)> {
+    pub(super) fn across(
+        &self,
+        forward: &Forward,
+        peer: Option<IpAddr>,
+    ) -> Option<(Vec<Hop>, Vec<Branch>)> {
         let (address, port) = forward.destination;
         for (name, walk) in &self.walk.beside {
             let inner = self.inside(walk);
@@ -101,7 +105,7 @@ impl Walker<'_, '_> {
                 );
                 return Some(within(name, nowhere(unreachable(because))));
             }
-            return Some(within(name, self.inside(walk).arrive(forward)));
+            return Some(within(name, self.inside(walk).arrive(forward, peer)));
         }
         let id = forward.elsewhere.as_ref()?;
         let fact =

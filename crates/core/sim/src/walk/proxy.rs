@@ -78,7 +78,7 @@ impl<'a> Proxy<'a> {
     pub(super) fn compile(loaded: &'a Loaded) -> Result<Self, String> {
         let dump = Dump::index(&loaded.dump.text, &Section::ALL)
             .map_err(|fault| loaded.dump.problem(&fault).to_string())?;
-        if let Some(fault) = &dump.fault {
+        if let Some(fault) = dump.fault.as_ref().or(dump.odd.first()) {
             return Err(loaded.dump.problem(fault).to_string());
         }
         let statuses = loaded

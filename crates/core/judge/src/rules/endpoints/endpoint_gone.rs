@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0707",
@@ -60,7 +61,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 .is_ok_and(|ip| !facts.mesh.is_elsewhere(ip))
                 && !is_of_another_cluster(case, address)
                 && !known.iter().any(|one| one.address == address)
-                && !slices::has_pod(facts.mesh, address)
+                && !slices::has_owner(facts.mesh, address)
         };
         let gone: Vec<_> = hosts.iter().filter(|host| is_gone(&host.address)).collect();
         let Some(first) = gone.first() else { continue };
@@ -95,9 +96,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 Severity::Info
             });
         }
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "meshladder proxy-status {}.{}",
-            client.id.name, client.id.namespace
+            &[&client.id.name, &client.id.namespace],
         )));
         finding.fix(called_service::restart(facts.mesh, client));
     }

@@ -8,6 +8,7 @@ use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::networks::{GATEWAY_PORT, NETWORK, NetworkGateway};
 use meshladder_mesh::views::{Gateway, K8sGateway, Service};
 use meshladder_mesh::{Cluster, ObjectRef};
+use meshladder_text::shell;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -150,9 +151,9 @@ fn of_service<'s>(
         let shows = "the controller that is to assign one";
         finding.see(joint::of(to, Evidence::of(service.object, class, shows)));
     }
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl describe service {} -n {}",
-        id.name, id.namespace
+        &[&id.name, &id.namespace],
     )))
 }
 

@@ -9,6 +9,7 @@ use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::is_ready;
 use meshladder_mesh::views::{PodTemplate, Service};
 use meshladder_mesh::{Cluster, Object};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1217",
@@ -54,9 +55,9 @@ fn report(crossing: &Crossing<'_>, pair: &Pair<'_>, service: Service<'_>, out: &
         let proof = joint::of(to, Evidence::of(service.object, node, "what it selects"));
         crossing
             .find(out, to, id.clone(), message, proof)
-            .fix(Fix::look(format!(
+            .fix(Fix::look(shell::command(
                 "kubectl get pods -n {} --show-labels",
-                id.namespace
+                &[&id.namespace],
             )));
         return;
     };
@@ -72,11 +73,9 @@ fn report(crossing: &Crossing<'_>, pair: &Pair<'_>, service: Service<'_>, out: &
         let shows = "how many it has";
         finding.see(joint::of(to, Evidence::of(workload, status, shows)));
     }
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl describe {} {} -n {}",
-        id.kind.to_lowercase(),
-        id.name,
-        id.namespace
+        &[&id.kind.to_lowercase(), &id.name, &id.namespace],
     )));
 }
 

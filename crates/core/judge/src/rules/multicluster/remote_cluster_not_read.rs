@@ -10,6 +10,7 @@ use meshladder_capture::istiod::clusterz::WatchedCluster;
 use meshladder_capture::snapshot::{DocId, Inputs, Part, Shape};
 use meshladder_mesh::network_policy::{End, Passage};
 use meshladder_mesh::{Cluster, Object, ObjectRef};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1202",
@@ -136,10 +137,7 @@ fn report(
     }
     finding.fix(Fix::command(
         crate::finding::Risk::Reversible,
-        format!(
-            "istioctl create-remote-secret --context {} --name {} | kubectl apply --context {} -f -",
-            to.name, to.id, from.name
-        ),
+        shell::command("istioctl create-remote-secret --context {} --name {} | kubectl apply --context {} -f -", &[&to.name, &to.id, &from.name]),
     ));
 }
 

@@ -7,6 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_capture::snapshot::Part;
 use meshladder_mesh::ObjectRef;
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1201",
@@ -109,9 +110,9 @@ fn flaw(secret: &RemoteSecret<'_>, id: &str, root: &str) -> String {
 
 fn repair(finding: &mut Finding, pair: &Pair<'_>) {
     let Pair { from, to, .. } = *pair;
-    let command = format!(
+    let command = shell::command(
         "istioctl create-remote-secret --context {} --name {} | kubectl apply --context {} -f -",
-        to.name, to.id, from.name
+        &[&to.name, &to.id, &from.name],
     );
     finding.fix(Fix::command(Risk::Reversible, command));
 }

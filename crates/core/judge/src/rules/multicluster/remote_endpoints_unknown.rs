@@ -9,6 +9,7 @@ use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Cluster;
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::accepts;
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1219",
@@ -123,10 +124,7 @@ fn report(
         .confidence(Confidence::Likely)
         .fix(Fix::command(
             crate::finding::Risk::Reversible,
-            format!(
-                "istioctl create-remote-secret --context {} --name {} | kubectl apply --context {} -f -",
-                to.name, to.id, from.name
-            ),
+            shell::command("istioctl create-remote-secret --context {} --name {} | kubectl apply --context {} -f -", &[&to.name, &to.id, &from.name]),
         ));
 }
 

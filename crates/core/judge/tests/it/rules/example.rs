@@ -407,7 +407,8 @@ fn call(ask: &str, mesh: &Mesh) -> (Call, Option<Symptom>) {
             "-X" => value.clone_into(&mut method),
             "-H" => {
                 let (name, value) = value.split_once(':').expect("name:value");
-                headers.push((name.to_ascii_lowercase(), value.to_owned()));
+                // Words are parted by blanks, so a blank in a value is written as in a URL.
+                headers.push((name.to_ascii_lowercase(), value.replace("%20", " ")));
             }
             "--http" => value.clone_into(&mut http),
             "--seen" => seen = Some(Symptom::parse(value).expect("what was seen")),

@@ -58,7 +58,11 @@ const MODULES: &[(&str, &str, &[&str])] = &[
     ("output", "describe", &["json", "paint"]),
     ("output", "diff", &["html", "json", "paint"]),
     ("output", "trace", &["json", "paint", "question"]),
-    ("output", "report", &["html", "json", "paint", "question"]),
+    (
+        "output",
+        "report",
+        &["html", "json", "markdown", "paint", "question"],
+    ),
     (
         "output",
         "analysis",
