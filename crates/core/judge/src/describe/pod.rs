@@ -2,11 +2,12 @@
 
 use super::{DescribeFacts, DescriptionSection, callers, few, policies, service};
 use meshladder_mesh::Object;
+use meshladder_mesh::ambient::{NodeAgent, Redirection};
 use meshladder_mesh::injection::REVISION;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::services::{Protocol, ServicePort, is_ready, ports, target_port};
-use meshladder_mesh::views::PodTemplate;
+use meshladder_mesh::views::{Pod, PodTemplate};
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -50,6 +51,8 @@ fn identity(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
             ),
             pod,
         );
+    } else if facts.mesh.is_of_ambient(pod) {
+        ambient(facts, pod, &mut section);
     } else {
         let why = PodTemplate::of(pod)
             .map(|template| facts.mesh.injectors().injection(template).decided_by);
@@ -72,7 +75,9 @@ fn identity(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
         says,
         by: None,
     }));
-    expected(facts, pod, proxy.is_some(), &mut section);
+    if proxy.is_some() || !facts.mesh.is_of_ambient(pod) {
+        expected(facts, pod, proxy.is_some(), &mut section);
+    }
     let phase = pod
         .node
         .at(["status", "phase"])
@@ -96,6 +101,27 @@ fn identity(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
         None,
     );
     section
+}
+
+/// Whether ztunnel has it, what decided, and which one it is.
+fn ambient(facts: &DescribeFacts<'_>, pod: &Object, section: &mut DescriptionSection) {
+    let enrolment = facts.mesh.ambient_enrolment(pod);
+    let (by, _) = enrolment.decided_by;
+    let node = Pod::of(pod).node_name().map_or("", |node| node.value);
+    let ztunnel = facts.mesh.node_agent(NodeAgent::Ztunnel, node);
+    match enrolment.redirection {
+        Redirection::Enabled => {
+            section.object("yes", "ambient: ztunnel takes its traffic", by);
+        }
+        Redirection::Pending => {
+            section.object("no", "redirected, and ztunnel has not taken it over", by);
+        }
+        Redirection::None => section.object("no", "not captured", by),
+    }
+    match ztunnel {
+        Some(ztunnel) => section.object("ztunnel", format!("that of {node}"), ztunnel.object),
+        None => section.add("ztunnel", format!("none on {node}"), None),
+    }
 }
 
 /// A pod that would be made otherwise today.

@@ -109,6 +109,9 @@ impl<'a> From<&'a Branch> for BranchJson<'a> {
 #[serde(rename_all = "camelCase")]
 struct HopJson<'a> {
     proxy: String,
+    /// `ztunnel`, which knows connections and no requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proxy_type: Option<&'static str>,
     direction: &'static str,
     listener: Option<&'a str>,
     filter_chain: Option<&'a str>,
@@ -158,6 +161,7 @@ impl<'a> HopJson<'a> {
         }
         Self {
             proxy: hop.proxy.namespaced_name(),
+            proxy_type: hop.is_ztunnel.then_some("ztunnel"),
             direction: hop.direction.word(),
             listener: hop.listener.as_deref(),
             filter_chain: hop.filter_chain.as_deref(),

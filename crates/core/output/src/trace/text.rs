@@ -25,14 +25,19 @@ pub fn to_text(trace: &Trace, call: &str, paint: Paint) -> String {
 }
 
 fn write_hop(out: &mut String, hop: &Hop, paint: Paint) {
+    let kind = if hop.is_ztunnel { ", ztunnel" } else { "" };
     let _ = writeln!(
         out,
-        "\n{} ({})",
+        "\n{} ({}{kind})",
         hop.proxy.namespaced_name(),
         hop.direction.word()
     );
     for step in &hop.steps {
         write_step(out, step, paint);
+    }
+    // ztunnel logs connections, and no answers.
+    if hop.is_ztunnel {
+        return;
     }
     let log = &hop.log;
     let flags = if log.flags.is_empty() {
