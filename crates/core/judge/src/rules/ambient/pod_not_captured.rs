@@ -13,7 +13,7 @@ use meshladder_text::tree::Node;
 pub(super) static RULE: Rule = Rule {
     code: "ML4008",
     name: "pod-not-captured",
-    aka: &["KIA1311"],
+    aka: &[],
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "every pod that should be in ambient mode is captured",

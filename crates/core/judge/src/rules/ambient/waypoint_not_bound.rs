@@ -15,7 +15,7 @@ use meshladder_text::tree::Value;
 pub(super) static RULE: Rule = Rule {
     code: "ML4020",
     name: "waypoint-not-bound",
-    aka: &["KIA1317"],
+    aka: &["KIA1313"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every waypoint that a label names is there, ready, and takes what is bound to it",
