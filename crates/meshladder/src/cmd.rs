@@ -8,6 +8,7 @@ mod analyze;
 mod authz;
 mod bundle;
 mod canary;
+mod clusters;
 mod demo;
 mod describe;
 mod diff;

@@ -2,6 +2,7 @@
 //! wrote them: Envoy, istiod, access logs, Kubernetes objects.
 
 pub mod access_log;
+pub mod clusters;
 pub mod envoy;
 pub mod flags;
 pub mod istiod;

@@ -25,6 +25,8 @@ pub struct Trace {
 pub struct Hop {
     /// The proxy.
     pub proxy: ProxyRef,
+    /// The name of its cluster, when the walk is through several; its documents are that cluster's.
+    pub in_cluster: Option<String>,
     /// Which way the request crosses it.
     pub direction: HopDirection,
     /// The listener's name.
@@ -129,6 +131,8 @@ pub struct EndpointFact {
     pub socket: Option<(IpAddr, u16)>,
     /// Whether it may be picked.
     pub health: EndpointHealth,
+    /// The id of its cluster, where that is another than the proxy's own.
+    pub elsewhere: Option<String>,
 }
 
 impl EndpointFact {
@@ -319,6 +323,8 @@ pub struct End {
     pub evidence: Vec<At>,
     /// What a ztunnel, or the want of one, has to do with it.
     pub tunnel: Option<Box<TunnelEnd>>,
+    /// The name of the cluster in which it ends, when that is not the caller's.
+    pub in_cluster: Option<String>,
 }
 
 /// How a request ends at a ztunnel, or for want of one.
@@ -385,6 +391,7 @@ impl End {
             because: because.into(),
             evidence: Vec::new(),
             tunnel: None,
+            in_cluster: None,
         }
     }
 

@@ -11,10 +11,11 @@ use crate::request::{Connection, Request, Tls};
 use crate::trace::{Branch, End, Hop, Trace};
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_capture::ztunnel::dump::ZtunnelDump;
-use meshladder_mesh::Mesh;
 use meshladder_mesh::ambient::Redirection;
+use meshladder_mesh::{Mesh, ServiceFacts};
 use meshladder_text::time::Time;
 
+mod across;
 mod ambient;
 pub mod call;
 mod documents;
@@ -25,6 +26,7 @@ mod object;
 mod proxy;
 mod wire;
 
+pub use across::{name_documents, trace_across};
 pub use call::{Call, Caller, Principal, Scheme, Url};
 pub use documents::{Documents, OpenedDocuments};
 use hop::{Forward, Next, Sent, Way, branch};
@@ -65,6 +67,8 @@ pub struct Walk<'d> {
     addresses: RefCell<HashMap<String, IpAddr>>,
     /// Who answers at an address.
     servers: RefCell<HashMap<IpAddr, Server>>,
+    /// The walks of the mesh's other clusters, by name.
+    beside: Vec<(&'d str, Walk<'d>)>,
 }
 
 /// Who answers at an address.
@@ -93,6 +97,7 @@ impl<'d> Walk<'d> {
                 .collect(),
             addresses: RefCell::default(),
             servers: RefCell::default(),
+            beside: Vec::new(),
         }
     }
 
@@ -312,6 +317,15 @@ impl Walker<'_, '_> {
             Server::Captured => return self.enter_captured(forward, peer),
             Server::None { .. } if sent.tunnel.is_some() => return self.not_captured(forward),
             Server::None { is_known } => {
+                if let Some(crossed) = self.across(forward, peer) {
+                    return crossed;
+                }
+                // A proxy that passes a call on to a Service's address leaves the choice of a pod
+                // to kube-proxy.
+                let pods = self.behind(forward.destination);
+                if !pods.is_empty() {
+                    return self.spread(&forward.sent, peer, pods);
+                }
                 let presents = sent
                     .request
                     .connection
@@ -365,12 +379,6 @@ impl Walker<'_, '_> {
             let fact = format!("which pod {} leads to", self.call.to.host);
             return nowhere(End::undecided(&fact));
         }
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a Service has far fewer pods than a float has digits"
-        )]
-        let share = 1.0 / targets.len() as f64;
-        let (mut hops, mut branches) = (Vec::new(), Vec::new());
         let sent = Rc::new(Sent {
             request: self.request(self.call.to_server(connection)),
             is_tcp,
@@ -378,11 +386,28 @@ impl Walker<'_, '_> {
             tunnel: None,
         });
         let peer = connection.source.map(|(ip, _)| ip);
+        self.spread(&sent, peer, targets)
+    }
+
+    /// A request at one of several addresses, each as likely as the others.
+    fn spread(
+        &self,
+        sent: &Rc<Sent>,
+        peer: Option<IpAddr>,
+        targets: Vec<(IpAddr, u16)>,
+    ) -> (Vec<Hop>, Vec<Branch>) {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a Service has far fewer pods than a float has digits"
+        )]
+        let share = 1.0 / targets.len() as f64;
+        let (mut hops, mut branches) = (Vec::new(), Vec::new());
         for destination in targets {
             let forward = Forward {
-                sent: Rc::clone(&sent),
+                sent: Rc::clone(sent),
                 destination,
                 waypoint: None,
+                elsewhere: None,
             };
             let (more, ends) = self.arrive(&forward, peer);
             hops.extend(more);
@@ -393,6 +418,31 @@ impl Walker<'_, '_> {
             }));
         }
         (hops, branches)
+    }
+
+    /// Address and port of the pods behind a Service's own address.
+    fn behind(&self, (address, port): (IpAddr, u16)) -> Vec<(IpAddr, u16)> {
+        let mut services = self.walk.mesh.services.iter();
+        let service = services.find(|service| service.cluster_ips.contains(&address));
+        service.map_or_else(Vec::new, |service| self.targets(service, port))
+    }
+
+    /// Address and port of a Service's pods, as kube-proxy leads there from one of its ports.
+    fn targets(&self, service: &ServiceFacts, port: u16) -> Vec<(IpAddr, u16)> {
+        let target = service
+            .ports
+            .iter()
+            .find(|(number, _)| *number == port)
+            .map(|(_, target)| target.as_str());
+        // A named port differs from pod to pod; the number is what matters to a listener.
+        let target = target
+            .and_then(|target| target.parse().ok())
+            .unwrap_or(port);
+        self.walk
+            .mesh
+            .pods_of(service)
+            .filter_map(|pod| Some((*pod.ips.first()?, target)))
+            .collect()
     }
 
     /// Address and port of the pods behind the URL's host, as kube-proxy would lead there.
@@ -413,20 +463,7 @@ impl Walker<'_, '_> {
         else {
             return self.servers_by_own_word(host, *port);
         };
-        let target = service
-            .ports
-            .iter()
-            .find(|(number, _)| number == port)
-            .map(|(_, target)| target.as_str());
-        // A named port differs from pod to pod; the number is what matters to a listener.
-        let target = target
-            .and_then(|target| target.parse().ok())
-            .unwrap_or(*port);
-        self.walk
-            .mesh
-            .pods_of(service)
-            .filter_map(|pod| Some((*pod.ips.first()?, target)))
-            .collect()
+        self.targets(service, *port)
     }
 
     /// The connection that the calling application makes.

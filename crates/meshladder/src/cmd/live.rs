@@ -119,7 +119,7 @@ fn limits(global: &Global) -> Limits {
         concurrency: flags.concurrency,
         timeout: flags.timeout,
         request_timeout: flags.request_timeout,
-        max_size: global.max_size,
+        max_size: global.max_size.unwrap_or(Limits::default().max_size),
     }
 }
 
@@ -138,7 +138,6 @@ pub(super) fn wish(global: &Global, purpose: Purpose, logs: Option<Logs>) -> Wis
         needs: purpose.needs(),
         namespace: namespace(global).map(str::to_owned),
         istio_namespace: global.cluster.istio_namespace.clone(),
-        istiods_only: purpose == Purpose::ProxyStatus,
         whole: purpose == Purpose::Snapshot,
         logs,
         ..Wish::default()

@@ -4,6 +4,7 @@ use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Snapshot};
 use meshladder_mesh::PodFacts;
 use meshladder_sim::walk::OpenedDocuments;
+use meshladder_text::json::TextFault;
 
 /// A proxy's documents, read once.
 #[derive(Debug)]
@@ -33,8 +34,10 @@ pub struct Proxy<'d> {
     pub docs: &'d ProxyDocuments,
     /// Its pod.
     pub pod: Option<&'d PodFacts>,
-    /// The index of its dump.
+    /// The index of its dump, if that is whole.
     pub dump: Option<Dump<'d>>,
+    /// What is wrong with its dump: what is left of it proves no absence.
+    pub dump_fault: Option<TextFault>,
 }
 
 /// What is kept of a proxy.
@@ -42,6 +45,8 @@ pub struct Proxy<'d> {
 pub struct Summary {
     /// Whether it is connected to its control plane, with the line of its statistics that says so.
     pub connected: Option<(bool, DocId, usize)>,
+    /// When its agent last came to a stream to istiod, as its log says, RFC 3339.
+    pub connected_at: Option<String>,
     /// What it refused.
     pub rejected: Vec<Rejected>,
     /// Warnings and errors of Envoy and its agent, the last ones, with their lines.
@@ -98,11 +103,24 @@ impl ProxyDocuments {
 impl<'d> Proxy<'d> {
     /// Indexes the dump.
     pub fn new(docs: &'d ProxyDocuments, pod: Option<&'d PodFacts>) -> Self {
-        let dump = docs
+        let indexed = docs
             .config_dump
             .as_ref()
-            .and_then(|doc| Dump::index(&doc.text, &Section::ALL).ok());
-        Self { docs, pod, dump }
+            .map(|doc| Dump::index(&doc.text, &Section::ALL));
+        let (dump, dump_fault) = match indexed {
+            None => (None, None),
+            Some(Err(fault)) => (None, Some(fault)),
+            Some(Ok(dump)) => match dump.fault.as_ref().or(dump.odd.first()) {
+                Some(fault) => (None, Some(fault.clone())),
+                None => (Some(dump), None),
+            },
+        };
+        Self {
+            docs,
+            pod,
+            dump,
+            dump_fault,
+        }
     }
 
     /// A counter or gauge of its statistics, with its line.
@@ -122,6 +140,7 @@ impl<'d> Proxy<'d> {
             connected: connected
                 .zip(stats)
                 .map(|((value, line), doc)| (value == 1, doc, line)),
+            connected_at: self.connected_at(),
             rejected: self.rejected(),
             trouble: self.trouble(),
             has_routes: self.dump.as_ref().map(|dump| {
@@ -166,6 +185,16 @@ impl<'d> Proxy<'d> {
             }
         }
         rejected
+    }
+
+    /// `time<TAB>info<TAB>xdsproxy<TAB>connected to delta upstream XDS server: istiod…`
+    fn connected_at(&self) -> Option<String> {
+        let log = self.docs.log.as_ref()?;
+        let is_it = |line: &&str| {
+            line.contains("\txdsproxy\tconnected to ") && line.contains("upstream XDS server")
+        };
+        let line = log.text.lines().rfind(is_it)?;
+        line.split('\t').next().map(str::to_owned)
     }
 
     /// The agent writes `time<TAB>level<TAB>…`, and Envoy in the same file with its own words for

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use super::{Rule, retired};
 use super::{
     ambient, annotation, authorization, cluster, config, control_plane, destination_rule,
-    endpoints, enrolment, envoy_filter, gateway_api, identity, policy, reach, routing, schema,
-    service, sidecar, sync, telemetry, upstream, virtual_service, workload,
+    endpoints, enrolment, envoy_filter, gateway_api, identity, multicluster, policy, reach,
+    routing, schema, service, sidecar, sync, telemetry, upstream, virtual_service, workload,
 };
 use crate::finding::Finding;
 
@@ -23,6 +23,7 @@ pub static FAMILIES: &[&[&Rule]] = &[
     authorization::RULES,
     upstream::RULES,
     telemetry::RULES,
+    multicluster::RULES,
     virtual_service::RULES,
     destination_rule::RULES,
     service::RULES,

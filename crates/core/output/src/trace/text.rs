@@ -26,9 +26,13 @@ pub fn to_text(trace: &Trace, call: &str, paint: Paint) -> String {
 
 fn write_hop(out: &mut String, hop: &Hop, paint: Paint) {
     let kind = if hop.is_ztunnel { ", ztunnel" } else { "" };
+    let cluster = match &hop.in_cluster {
+        Some(cluster) => format!(", {cluster}"),
+        None => String::new(),
+    };
     let _ = writeln!(
         out,
-        "\n{} ({}{kind})",
+        "\n{} ({}{kind}{cluster})",
         hop.proxy.namespaced_name(),
         hop.direction.word()
     );

@@ -231,6 +231,7 @@ impl<'d> Walker<'_, 'd> {
                 address: format!("{}:{}", socket.0, socket.1),
                 socket: Some(socket),
                 health: EndpointHealth::Healthy,
+                elsewhere: None,
             });
             if lead.is_pod && self.is_gone(lead.destination.0) {
                 let (address, _) = lead.destination;
@@ -256,6 +257,7 @@ impl<'d> Walker<'_, 'd> {
                     sent,
                     destination: lead.destination,
                     waypoint: lead.waypoint,
+                    elsewhere: None,
                 }),
             ));
         }

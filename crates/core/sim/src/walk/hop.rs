@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::proxy::Proxy;
-use super::{Detail, object};
+use super::{Detail, object, wire};
 use crate::chain::{self, ChainChoice};
 use crate::inspect::InspectedConnection;
 use crate::listener::{ListenerOutcome, TrafficDirection};
@@ -44,6 +44,8 @@ pub(super) struct Forward {
     pub(super) destination: (IpAddr, u16),
     /// The waypoint that a tunnel goes to first.
     pub(super) waypoint: Option<(IpAddr, u16)>,
+    /// The id of the cluster that the endpoint is of, where that is another than the proxy's own.
+    pub(super) elsewhere: Option<Box<str>>,
 }
 
 /// What is sent, shared by all endpoints that are talked to in the same way.
@@ -272,6 +274,14 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     record,
                     None,
                 );
+                // Mutual TLS that no proxy takes off the wire reaches the application as it is.
+                let is_mutual = connection
+                    .tls
+                    .as_ref()
+                    .is_some_and(|tls| tls.peer.is_some());
+                if self.inbound && is_mutual {
+                    return vec![Way::end(wire::without_proxy(connection.destination, true))];
+                }
                 let sent = Rc::new(Sent {
                     request: request.clone(),
                     is_tcp,
@@ -282,6 +292,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     sent,
                     destination: connection.destination,
                     waypoint: None,
+                    elsewhere: None,
                 };
                 return vec![Way {
                     next: Next::Forward(forward),

@@ -67,6 +67,12 @@ pub(super) fn client_log(branch: &Branch, is_own: bool, route: Option<&str>) -> 
         ..Log::default()
     };
     log.route = route.map(str::to_owned);
+    // A connection that was closed in another cluster is a failure of this hop's upstream.
+    if !is_own && end.in_cluster.is_some() && end.code == 0 && end.kind != EndKind::Undecided {
+        log.code = 503;
+        log.flags = vec!["UF"];
+        return log;
+    }
     // A connection that the next hop refuses is this one's to report.
     if is_own || end.kind == EndKind::TlsMismatch || end.tunnel.is_some() {
         log.details.clone_from(&end.details);

@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
         Kind::AuthorizationPolicy,
     ])
     .and(&[Part::Proxies, Part::Logs]),
-    explains: &["ML0710", "ML0711", "ML0723", "ML08", "ML10"],
+    explains: &["ML0710", "ML0711", "ML0723", "ML0731", "ML08", "ML10"],
     docs: include_str!("network_policy_blocks_port.md"),
     check: Check::Either(check),
 };

@@ -7,6 +7,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
+use meshladder_text::shell;
 use meshladder_text::time::Time;
 
 pub(super) static RULE: Rule = Rule {
@@ -29,11 +30,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     };
     for held in certs::held(facts, case) {
         out.examined();
-        let mut all = held
-            .own
-            .iter()
-            .map(|cert| (cert, "certificate"))
-            .chain(held.roots.iter().map(|cert| (cert, "root")));
+        // A bundle may well keep an old root beside the one that counts.
+        let is_over = |roots: &&Vec<Cert>| roots.iter().all(|cert| wrong(cert, now).is_some());
+        let roots = held.root_sets.iter().filter(is_over).flatten();
+        let own = held.own.iter().map(|cert| (cert, "certificate"));
+        let mut all = own.chain(roots.map(|cert| (cert, "root")));
         // One is enough to say so.
         if let Some((cert, what, when)) =
             all.find_map(|(cert, what)| Some((cert, what, wrong(cert, now)?)))
@@ -81,8 +82,9 @@ fn tell(facts: &Facts<'_>, held: &Held, cert: &Cert, what: &str, when: &str, out
         Evidence::offset(&held.doc, cert.at, "the certificate"),
     );
     finding.hits(ObjectRef::of(Kind::Pod, namespace, name));
-    finding.fix(Fix::look(format!(
-        "meshladder proxy-config secret {name}.{namespace}"
+    finding.fix(Fix::look(shell::command(
+        "meshladder proxy-config secret {}.{}",
+        &[&name, &namespace],
     )));
     finding.fix(Fix::advice(
         "compare the clocks of the nodes (NTP), and see whether istiod signs certificates",

@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, PodFacts};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1001",
@@ -48,9 +49,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.fix(Fix::advice(
         "look into the application's own log; the mesh only relays its answer",
     ));
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl logs {} -n {}",
-        pod.name, pod.namespace
+        &[&pod.name, &pod.namespace],
     )));
 }
 
@@ -101,17 +102,11 @@ pub(super) fn answer<'r>(
         .find_map(|told| {
             let pod = match told.side {
                 Side::Server if told.is_of_application() => told.pod,
-                Side::Client => upstream_of(facts, &told).filter(|pod| !pod.has_proxy),
+                Side::Client => {
+                    accounts::pod_called(facts, told.line?).filter(|pod| !pod.has_proxy)
+                }
                 Side::Server => None,
             };
             pod.map(|pod| (told, pod))
         })
-}
-
-/// The pod that a proxy's line says it called.
-pub(super) fn upstream_of<'r>(facts: &Facts<'r>, told: &Account<'_>) -> Option<&'r PodFacts> {
-    let (address, _) = told.line?.upstream_host.rsplit_once(':')?;
-    facts
-        .mesh
-        .pod_at(address.trim_matches(['[', ']']).parse().ok()?)
 }

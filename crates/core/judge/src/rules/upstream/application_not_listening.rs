@@ -8,6 +8,7 @@ use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, PodFacts};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -74,7 +75,7 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) 
     {
         return;
     }
-    let refused = is_refused(&line.details) || is_refused(&line.failure);
+    let refused = accounts::is_refused(line) || line.failure.contains("111");
     let why = if refused { "refused" } else { "failed" };
     let number = port;
     let port = port.map_or_else(|| "its port".to_owned(), |port| format!("port {port}"));
@@ -108,9 +109,9 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) 
     finding.fix(Fix::advice(
         "bind the application to 0.0.0.0 (or ::), and see that it runs",
     ));
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl exec {} -n {} -- ss -ltn",
-        pod.name, pod.namespace
+        &[&pod.name, &pod.namespace],
     )));
 }
 
@@ -163,13 +164,6 @@ fn misled(
             format!("0.0.0.0:{port}"),
         )],
     ));
-}
-
-fn is_refused(text: &str) -> bool {
-    text.to_ascii_lowercase()
-        .replace('_', " ")
-        .contains("refused")
-        || text.contains("111")
 }
 
 /// `inbound|8080||`

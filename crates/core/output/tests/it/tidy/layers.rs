@@ -26,6 +26,7 @@ const MODULES: &[(&str, &str, &[&str])] = &[
     ("capture", "ztunnel", &[]),
     ("capture", "access_log", &["flags", "snapshot", "ztunnel"]),
     ("capture", "object", &["kind", "snapshot"]),
+    ("capture", "clusters", &["envoy", "istiod", "snapshot"]),
     ("judge", "finding", &[]),
     ("judge", "fleet", &[]),
     ("judge", "policy", &[]),
@@ -58,7 +59,11 @@ const MODULES: &[(&str, &str, &[&str])] = &[
     ("output", "describe", &["json", "paint"]),
     ("output", "diff", &["html", "json", "paint"]),
     ("output", "trace", &["json", "paint", "question"]),
-    ("output", "report", &["html", "json", "paint", "question"]),
+    (
+        "output",
+        "report",
+        &["html", "json", "markdown", "paint", "question"],
+    ),
     (
         "output",
         "analysis",

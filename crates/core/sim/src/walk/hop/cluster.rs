@@ -286,6 +286,7 @@ impl<'a> Crossing<'_, 'a> {
                 address,
                 socket: endpoint.socket().or_else(|| endpoint.tunnel()?.to),
                 health,
+                elsewhere: self.elsewhere(endpoint),
             });
         }
     }
@@ -338,11 +339,21 @@ impl<'a> Crossing<'_, 'a> {
                     .then(|| self.proxy.identity.iter().cloned().collect()),
             })
         });
+        let elsewhere = endpoint
+            .and_then(|endpoint| self.elsewhere(endpoint))
+            .map(Into::into);
         way(Next::Forward(Forward {
             sent,
             destination,
             waypoint: None,
+            elsewhere,
         }))
+    }
+
+    /// The id of an endpoint's cluster, where that is another than the proxy's own.
+    fn elsewhere(&self, endpoint: &Endpoint<'a>) -> Option<String> {
+        let own = self.proxy.cluster_id.as_deref()?;
+        endpoint.cluster_id().filter(|id| id != own)
     }
 
     /// An endpoint that is reached through a tunnel.
@@ -361,6 +372,7 @@ impl<'a> Crossing<'_, 'a> {
                 sent: outgoing.tunnelled(&identity),
                 destination,
                 waypoint: tunnel.waypoint,
+                elsewhere: None,
             }),
         }
     }
