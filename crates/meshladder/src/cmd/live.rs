@@ -12,10 +12,10 @@ use meshladder_collect::live::{
     Access, Choice, Limits, Logs, ProxyWish, Purpose, Session, Tally, Wish,
 };
 use meshladder_judge::ladder::{self, Plan, Scope};
-use meshladder_mesh::Mesh;
 use meshladder_mesh::ambient::NodeAgent;
 use meshladder_mesh::target::Target;
-use meshladder_sim::walk::Call;
+use meshladder_mesh::{Clusters, Mesh};
+use meshladder_sim::walk::{Call, Caller};
 
 use super::{request, target};
 use crate::args::Global;
@@ -194,6 +194,17 @@ pub(super) fn request(
     let mut session = connect(global)?;
     let logs = logs(reading);
     let mut snapshot = session.objects(&wish(global, Purpose::Why, Some(logs)))?;
+    if let (None, false, Some(clusters)) = (&reading.proxies, is_many, Clusters::of(&snapshot)) {
+        let met = across(global, flags, &clusters);
+        let snapshot = read(
+            &mut session,
+            snapshot,
+            Some(Choice::These(met)),
+            Some(logs),
+            true,
+        )?;
+        return unless_interrupted(&session, snapshot);
+    }
     if reading.proxies.is_some() || is_many {
         let chosen = choice(global, &snapshot, reading.proxies.as_ref())?;
         let snapshot = read(&mut session, snapshot, chosen, Some(logs), false)?;
@@ -223,6 +234,41 @@ pub(super) fn request(
     };
     let snapshot = along(&mut session, snapshot, &ask, logs)?;
     unless_interrupted(&session, snapshot)
+}
+
+/// The proxies that a request may meet in several clusters: the caller's, those of the Service, and
+/// the gateways between networks.
+fn across(global: &Global, flags: &RequestFlags, clusters: &Clusters) -> Vec<ProxyRef> {
+    let mut met = BTreeSet::new();
+    for cluster in clusters.iter() {
+        let (snapshot, mesh) = (&cluster.snapshot, &cluster.mesh);
+        let mut pods = Vec::new();
+        if let Ok(call) = request::call(flags, namespace(global), snapshot, mesh) {
+            let own = if let Caller::Pod { namespace, name } = &call.from {
+                pods.push((namespace.clone(), name.clone()));
+                namespace.as_str()
+            } else {
+                "default"
+            };
+            if let Some(service) = mesh.service_named(&call.to.host.to_ascii_lowercase(), own) {
+                let servers = mesh.pods_of(service);
+                pods.extend(servers.map(|pod| (pod.namespace.clone(), pod.name.clone())));
+            }
+        }
+        for gateway in mesh.network_gateways() {
+            let behind = mesh.running_pods_of(gateway.service);
+            pods.extend(behind.iter().map(|pod| {
+                let id = &pod.id;
+                (id.namespace.to_string(), id.name.to_string())
+            }));
+        }
+        met.extend(pods.into_iter().map(|(namespace, pod)| ProxyRef {
+            source: cluster.source.clone(),
+            namespace,
+            pod,
+        }));
+    }
+    met.into_iter().collect()
 }
 
 /// Reads hop by hop the proxies that a question meets; which it is may be known only with what was

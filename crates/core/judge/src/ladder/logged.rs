@@ -59,6 +59,30 @@ pub(super) fn causes(facts: &Facts<'_>, scope: &Scope) -> Vec<Finding> {
     found
 }
 
+/// A request that a caller's proxy says failed.
+pub(super) struct LoggedFailure {
+    pub(super) call: Call,
+    pub(super) seen: Symptom,
+    /// The line that says so.
+    pub(super) proof: Evidence,
+}
+
+/// The requests that failed last, as their callers' proxies say.
+pub(super) fn calls(facts: &Facts<'_>, scope: &Scope) -> Vec<LoggedFailure> {
+    let mut calls = Vec::new();
+    for Failure {
+        call, seen, line, ..
+    } in failures(facts, scope)
+    {
+        if !is_inbound(&line) {
+            let doc = DocId::new(&line.doc);
+            let proof = Evidence::line(&doc, line.number, "a request that failed by it");
+            calls.push(LoggedFailure { call, seen, proof });
+        }
+    }
+    calls
+}
+
 /// The root cause of a failure. A request is asked about without its headers, so either its walk
 /// ends as was seen, or a log itself proves the cause.
 fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
