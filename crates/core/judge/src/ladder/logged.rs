@@ -134,6 +134,9 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     // calling.
     if failure.line.details == plain_text::REFUSED {
         let is_asked = failure.is_own_call && matches!(scope, Scope::Workload { .. });
+        if !is_asked {
+            finding.is_side_effect();
+        }
         finding.severity(if failure.goes_on || is_asked {
             Severity::Warning
         } else {
