@@ -85,8 +85,9 @@ fn port_of(
             .iter()
             .any(|rule| is_for(rule, port) && http_field(rule).is_none())
     };
-    let is_closed =
-        allow.iter().any(|policy| meant(policy)) && !allow.iter().any(|policy| survives(policy));
+    // Of a port that is declared wrongly, each rule that is left out is missed.
+    let is_closed = allow.iter().any(|policy| meant(policy))
+        && (service.1.is_some() || !allow.iter().any(|policy| survives(policy)));
     for policy in allow.iter().filter(|policy| is_closed && meant(policy)) {
         tell(
             policy,
