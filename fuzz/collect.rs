@@ -17,6 +17,7 @@ pub(crate) fn source(data: &[u8]) {
     INPUT.replace(data.to_vec());
     let options = Options {
         max_size: 1 << 20,
+        max_memory: 1 << 30,
         stdin,
     };
     let Ok(snapshot) = meshladder_collect::open(&[Source::Stdin], &options) else {

@@ -30,6 +30,8 @@ pub(crate) struct Tree {
     pub(crate) problems: Vec<Problem>,
     /// Why it may hold more than was read.
     pub(crate) cut: Option<String>,
+    /// Files, and folders with a `/` at their end, that are there and could not be read, and why.
+    pub(crate) lost: Vec<(String, String)>,
 }
 
 /// The bytes of an archive.
@@ -109,7 +111,7 @@ impl Reader<'_, '_> {
     fn run(&mut self) -> Result<(), Stop> {
         while let Some(block) = self.block()? {
             if block.iter().all(|&b| b == 0) {
-                return Ok(());
+                return self.drain();
             }
             if !has_checksum(&block) {
                 return Err(format!("the archive is damaged at byte {}", self.at - BLOCK).into());
@@ -121,6 +123,38 @@ impl Reader<'_, '_> {
             self.member(Header::from_byte_slice(&block))?;
         }
         Err("the archive is cut short".into())
+    }
+
+    /// Reads what is behind the last member: only there a compressed archive has its checksum, and
+    /// nothing but zeros belongs there.
+    fn drain(&mut self) -> Result<(), Stop> {
+        const PART: u64 = 64 << 10;
+        let at = self.at;
+        loop {
+            let mut bytes = Vec::new();
+            match &mut self.tape {
+                Tape::Stream(stream) => {
+                    let read = stream.take(PART).read_to_end(&mut bytes);
+                    read.map_err(|error| told(&error))?;
+                }
+                Tape::File(file) => {
+                    let rest = file.len().saturating_sub(self.at).min(PART);
+                    if let Some(part) = file.part(self.at, rest) {
+                        bytes = part.read(rest).map_err(|error| told(&error))?;
+                    }
+                }
+            }
+            self.at += bytes.len() as u64;
+            self.pass(bytes.len() as u64)?;
+            if bytes.iter().any(|&b| b != 0) {
+                let what = format!("there is more behind its end at byte {at}; not read");
+                self.tree.problems.push(Problem::new(self.name, what));
+                return Ok(());
+            }
+            if (bytes.len() as u64) < PART {
+                return Ok(());
+            }
+        }
     }
 
     fn member(&mut self, header: &Header) -> Result<(), Stop> {
@@ -243,9 +277,11 @@ impl Reader<'_, '_> {
 
     fn refuse(&mut self, name: &str, why: &str) {
         let origin = format!("{}!{}", self.name, shown(name));
-        self.tree
-            .problems
-            .push(Problem::new(origin, format!("{why}; not read")));
+        let problem = Problem::new(origin, format!("{why}; not read"));
+        if let Ok(path) = inside(name) {
+            self.tree.lost.push((path, problem.to_string()));
+        }
+        self.tree.problems.push(problem);
     }
 
     /// What a long name or a PAX header holds.

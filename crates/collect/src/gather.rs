@@ -193,6 +193,7 @@ fn one(
         files: vec![file],
         problems: problem.into_iter().collect(),
         cut,
+        lost: Vec::new(),
     };
     SourceFiles {
         origin,

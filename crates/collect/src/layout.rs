@@ -1,11 +1,12 @@
 //! Tells what a source is as a whole, and names its files as documents of the bundle layout.
 
 use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Part, Problem, Shape};
+use meshladder_text::json;
 
 use crate::CollectError;
 use crate::archive::Tree;
 use crate::gather::SourceFiles;
-use crate::manifest::Manifest;
+use crate::manifest::{self, Manifest};
 use crate::names::{ends_in, is_document, parts, unpacked};
 use crate::packing::{PackedFile, unpack};
 use crate::sniff::{Content, Guess, sniff, wrong_shape};
@@ -61,15 +62,29 @@ pub(crate) fn settle(
         .tree
         .cut
         .take()
-        .map(|why| (Need::Part(Part::Everything), Coverage::Partial(why)));
+        .map(|why| (Need::Part(Part::Everything), Coverage::Lost(why)));
+    let lost = std::mem::take(&mut gathered.tree.lost);
     let mut problems = std::mem::take(&mut gathered.tree.problems);
     let alone = |settled| vec![(String::new(), settled)];
     let mut all = match layout {
         Layout::Bundle { top, manifest } => {
-            alone(bundle(gathered.tree.files, &top, manifest, store)?)
+            let mut settled = bundle(gathered.tree.files, &top, manifest, store)?;
+            settled.lose(&lost, &top);
+            alone(settled)
         }
-        Layout::Several { top, bundles } => several(gathered.tree.files, &top, bundles, store)?,
-        Layout::BugReport { top } => alone(bug_report::settle(gathered.tree, &top, store)?),
+        Layout::Several { top, bundles } => {
+            let mut all = several(gathered.tree.files, &top, bundles, store)?;
+            for (name, settled) in &mut all {
+                settled.lose(&lost, &format!("{top}{name}/"));
+            }
+            all
+        }
+        Layout::BugReport { top } => {
+            let mut settled = bug_report::settle(gathered.tree, &top, store)?;
+            let whole = lost.iter().map(|(_, why)| (String::new(), why.clone()));
+            settled.lose(&whole.take(1).collect::<Vec<_>>(), "");
+            alone(settled)
+        }
         Layout::Loose => alone(loose::settle(gathered, store)?),
     };
     for (_, settled) in &mut all {
@@ -160,7 +175,7 @@ fn tops(tree: &Tree) -> Vec<String> {
 /// repositories have such a folder, so there the file must be what `kubectl get -o json` prints.
 fn is_of_bundle(path: &str, found: &SourceFile) -> bool {
     match path.split('/').collect::<Vec<_>>().as_slice() {
-        ["proxies", _, _, _] => DocId::new(unpacked(path)).shape() != Shape::Other,
+        ["proxies" | "ztunnels", _, _, _] => DocId::new(unpacked(path)).shape() != Shape::Other,
         ["istiod", _, "debug", ..] | ["istiod", _, "metrics.txt" | "version.json"] => true,
         ["k8s", file] => ends_in(unpacked(file), &["json", "yaml"]) && is_list(found),
         _ => false,
@@ -186,7 +201,7 @@ pub(crate) fn id_in_bundle(path: &str) -> Option<DocId> {
     let path = unpacked(path);
     let known = match path.split('/').collect::<Vec<_>>().as_slice() {
         ["k8s", _, ..] => ends_in(path, &["json", "yaml", "yml"]),
-        ["proxies", _, _, _, ..] | ["istiod", _, _, ..] => {
+        ["proxies" | "ztunnels", _, _, _, ..] | ["istiod", _, _, ..] => {
             ends_in(path, &["json", "txt", "prom", "yaml"])
         }
         ["logs", _, _, _] => ends_in(path, &["log"]),
@@ -228,6 +243,9 @@ fn bundle(
         },
         ..SourceParts::default()
     };
+    if manifest.is_none() {
+        settled.miss_manifest(&files, top);
+    }
     for found in files {
         if let Some(id) = id_in_bundle(&found.path[top.len()..]) {
             settled.take(id, found, store)?;
@@ -243,7 +261,8 @@ fn bundle(
             form: "bundle",
             ..meta
         };
-        settled.notes.extend(coverage);
+        // What was seen of the documents themselves counts more than what was once said of them.
+        settled.notes.splice(0..0, coverage);
         settled.problems.extend(problems);
     }
     Ok(settled)
@@ -265,19 +284,68 @@ impl SourceParts {
             |found| unpack(found, store),
         )? {
             PackedFile::File(found, problem) => {
-                self.problems.extend(problem);
+                if let Some(problem) = problem {
+                    self.lost(&id, problem);
+                }
                 self.check(&id, &found);
                 self.documents.push((id, found));
             }
             PackedFile::Archive(found) => {
-                self.problems.push(Problem::new(
-                    found.origin,
-                    "is an archive where a document belongs; not read",
-                ));
+                let what = "is an archive where a document belongs; not read";
+                self.lost(&id, Problem::new(found.origin, what));
             }
-            PackedFile::Unreadable(problem) => self.problems.push(problem),
+            PackedFile::Unreadable(problem) => self.lost(&id, problem),
         }
         Ok(())
+    }
+
+    /// Notes that a document is not all here.
+    fn lost(&mut self, id: &DocId, problem: Problem) {
+        let coverage = Coverage::Lost(problem.to_string());
+        self.notes.push((Need::of_path(id.as_str()), coverage));
+        self.problems.push(problem);
+    }
+
+    /// Notes what is there below a folder and could not be read. Of what is no part of the layout
+    /// nothing is lost.
+    fn lose(&mut self, lost: &[(String, String)], top: &str) {
+        for (path, why) in lost {
+            let own = match path.strip_prefix(top) {
+                Some(own) if own.is_empty() || own.ends_with('/') => own.to_owned(),
+                Some(own) => match id_in_bundle(own) {
+                    Some(id) => id.as_str().to_owned(),
+                    None => continue,
+                },
+                // A folder around it all.
+                None if top.starts_with(path.as_str()) => String::new(),
+                None => continue,
+            };
+            self.notes
+                .push((Need::of_path(&own), Coverage::Lost(why.clone())));
+        }
+    }
+
+    /// A manifest says what a bundle lacks. One that is there and cannot be read leaves that open.
+    fn miss_manifest(&mut self, files: &[SourceFile], top: &str) {
+        let Some(found) = files
+            .iter()
+            .find(|found| found.path[top.len()..] == *"manifest.json")
+        else {
+            return;
+        };
+        let is_other = found.bytes().is_ok_and(|bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            json::check(&text).is_ok() && !text.contains(manifest::FORMAT)
+        });
+        if !is_other {
+            let problem = Problem::new(
+                &found.origin,
+                "cannot be read, so what is missing is not known",
+            );
+            let lost = Coverage::Lost(problem.to_string());
+            self.notes.push((Need::Part(Part::Everything), lost));
+            self.problems.push(problem);
+        }
     }
 
     /// Where a dump or objects belong, there may be an error page instead. That is no proof that
@@ -288,6 +356,7 @@ impl SourceParts {
                 &[Content::ConfigDump, Content::Ztunnel],
                 "a config dump belongs",
             ),
+            Shape::ZtunnelDump => (&[Content::Ztunnel], "a ztunnel's config dump belongs"),
             Shape::Clusters => (
                 &[Content::ClustersJson, Content::ClustersText],
                 "Envoy's clusters belong",
@@ -305,10 +374,6 @@ impl SourceParts {
             Ok(Guess::Unknown(what)) => format!("is {what}, where {belongs}"),
             Err(problem) => problem.what,
         };
-        self.notes.push((
-            Need::of_path(id.as_str()),
-            Coverage::Partial(format!("{}: {what}", found.origin)),
-        ));
-        self.problems.push(Problem::new(&found.origin, what));
+        self.lost(id, Problem::new(&found.origin, what));
     }
 }

@@ -24,6 +24,7 @@ mod manifest;
 mod names;
 mod packing;
 pub mod prometheus;
+mod replace;
 mod sniff;
 mod source_file;
 mod store;
@@ -32,6 +33,7 @@ mod walk;
 pub use error::CollectError;
 use layout::SourceParts;
 pub use log::Log;
+pub use replace::replace;
 use store::Store;
 
 /// Where documents come from. What it is (a bundle, a bug-report, YAML, a dump) is told by its
@@ -49,6 +51,8 @@ pub enum Source {
 pub struct Options {
     /// How many bytes the documents of all sources may have together, unpacked.
     pub max_size: u64,
+    /// How much memory what is read of them may take.
+    pub max_memory: u64,
     /// What `-` reads.
     pub stdin: fn() -> Box<dyn Read>,
 }
@@ -61,9 +65,22 @@ pub struct Options {
 /// # Errors
 /// When a source cannot be read at all, or is larger than allowed.
 pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectError> {
+    let sources: Vec<_> = sources.iter().map(|source| (None, source)).collect();
+    open_named(&sources, options)
+}
+
+/// Reads sources like [`open`]; one that is given the name of its cluster has it in place of a
+/// number.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_named(
+    sources: &[(Option<&str>, &Source)],
+    options: &Options,
+) -> Result<Snapshot, CollectError> {
     if sources
         .iter()
-        .filter(|source| **source == Source::Stdin)
+        .filter(|(_, source)| **source == Source::Stdin)
         .count()
         > 1
     {
@@ -71,14 +88,18 @@ pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectEr
     }
     let mut store = Store::new(options.max_size);
     let mut builder = Builder::new();
-    for (number, source) in sources.iter().enumerate() {
-        let number = if sources.len() > 1 {
-            (number + 1).to_string()
-        } else {
-            String::new()
+    builder.max_memory(options.max_memory);
+    for (at, (cluster, source)) in sources.iter().enumerate() {
+        let is_first = !sources[..at].iter().any(|(other, _)| other == cluster);
+        let number = match cluster {
+            _ if sources.len() == 1 => String::new(),
+            Some(name) if is_first => (*name).to_owned(),
+            Some(name) => format!("{name}-{}", at + 1),
+            None => (at + 1).to_string(),
         };
         let gathered = gather::gather(source, options, &mut store)?;
-        for (name, settled) in layout::settle(gathered, &mut store)? {
+        for (name, mut settled) in layout::settle(gathered, &mut store)? {
+            settled.meta.name = cluster.map(str::to_owned);
             let dash = if number.is_empty() || name.is_empty() {
                 ""
             } else {
@@ -130,6 +151,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             max_size: 4 << 30,
+            max_memory: 1 << 30,
             stdin: || Box::new(std::io::stdin().lock()),
         }
     }

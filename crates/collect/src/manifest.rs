@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Problem, Snapshot};
+use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Part, Problem, Snapshot};
 use meshladder_text::json::{self, Raw, ValueKind};
 use meshladder_text::place::Place;
 use meshladder_text::time::Time;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::source_file::SourceFile;
 
-const FORMAT: &str = "meshladder-bundle";
+pub(crate) const FORMAT: &str = "meshladder-bundle";
 const VERSION: u64 = 1;
 
 /// A manifest that was read.
@@ -50,6 +50,10 @@ struct ManifestReader<'a> {
 impl ManifestReader<'_> {
     fn read(&mut self, root: Raw<'_>) {
         if let Err(fault) = json::check(self.text) {
+            let lost = Coverage::Lost(format!("{}: {}", self.origin, fault.what));
+            self.manifest
+                .coverage
+                .push((Need::Part(Part::Everything), lost));
             self.problem(fault.at, fault.what);
         }
         let version = root.get("version").and_then(Raw::number);
@@ -85,19 +89,33 @@ impl ManifestReader<'_> {
 
     fn coverage(&mut self, coverage: Raw<'_>) {
         if coverage.kind() != ValueKind::Object {
-            return self.problem(coverage.offset(), "`coverage` is not an object".to_owned());
+            let what = "`coverage` is not an object".to_owned();
+            let lost = Coverage::Lost(format!("{}: {what}", self.origin));
+            self.manifest
+                .coverage
+                .push((Need::Part(Part::Everything), lost));
+            return self.problem(coverage.offset(), what);
         }
         for (path, entry) in coverage.members() {
             let why = entry.string_at("why").unwrap_or_default();
             let state = entry
                 .string_at("state")
                 .and_then(|word| Coverage::from_word(&word, &why));
+            let is_lost = entry
+                .get("lost")
+                .is_some_and(|lost| lost.text().trim_end() == "true");
             match state {
+                Some(Coverage::Partial(why)) if is_lost => {
+                    let lost = Coverage::Lost(why);
+                    self.manifest.coverage.push((Need::of_path(&path), lost));
+                }
                 Some(state) => self.manifest.coverage.push((Need::of_path(&path), state)),
-                None => self.problem(
-                    entry.offset(),
-                    format!("the coverage of `{path}` has no known `state`"),
-                ),
+                None => {
+                    let what = format!("the coverage of `{path}` has no known `state`");
+                    let lost = Coverage::Lost(format!("{}: {what}", self.origin));
+                    self.manifest.coverage.push((Need::of_path(&path), lost));
+                    self.problem(entry.offset(), what);
+                }
             }
         }
     }
@@ -160,6 +178,9 @@ struct GapJson {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
+    /// Whether the rest should be there and could not be read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lost: bool,
 }
 
 fn gaps(
@@ -184,6 +205,7 @@ fn gaps(
             let gap = GapJson {
                 state: coverage.word(),
                 why: coverage.why().map(str::to_owned),
+                lost: matches!(coverage, Coverage::Lost(_)),
             };
             gaps.insert(path, gap);
         }
@@ -191,10 +213,11 @@ fn gaps(
     for (id, why) in failed {
         let (of, path) = id.split();
         if of == source {
-            let partial = Coverage::Partial(why.clone());
+            let lost = Coverage::Lost(why.clone());
             let gap = GapJson {
-                state: partial.word(),
+                state: lost.word(),
                 why: Some(why.clone()),
+                lost: true,
             };
             gaps.insert(path.to_owned(), gap);
         }

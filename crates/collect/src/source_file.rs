@@ -91,7 +91,7 @@ impl SourceFile {
         let len = self.body.len();
         let Self { origin, body, .. } = match self.loaded(store) {
             Ok(found) => found,
-            Err(problem) => return builder.problem(problem),
+            Err(problem) => return builder.damage(&id, problem),
         };
         match body {
             Body::Held(bytes) => builder.add(id, origin, bytes),

@@ -30,7 +30,10 @@ pub(crate) fn walk(root: &Path) -> io::Result<Tree> {
     while let Some(folder) = folders.pop() {
         match walk.list(&folder) {
             Ok(inner) => folders.extend(inner),
-            Err(error) => walk.problem(&folder, format!("cannot be listed: {}", plain(&error))),
+            Err(error) => {
+                let folder = folder.join("");
+                walk.problem(&folder, format!("cannot be listed: {}", plain(&error)));
+            }
         }
         if walk.tree.files.len() + walk.links.len() > MAX_FILES {
             let why = format!("has more than {MAX_FILES} files; the rest was not read");
@@ -130,10 +133,11 @@ impl Walk<'_> {
     }
 
     fn problem(&mut self, path: &Path, what: impl Into<String>) {
-        self.tree.problems.push(Problem::new(
-            shown(&self.root.join(path).to_string_lossy()),
-            what,
-        ));
+        let full = self.root.join(path);
+        let problem = Problem::new(shown(full.to_string_lossy().trim_end_matches('/')), what);
+        let lost = path.to_string_lossy().replace('\\', "/");
+        self.tree.lost.push((lost, problem.to_string()));
+        self.tree.problems.push(problem);
     }
 }
 

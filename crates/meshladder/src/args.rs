@@ -25,6 +25,7 @@ pub(crate) mod request;
 pub(crate) mod runbook;
 mod size;
 pub(crate) mod snapshot;
+pub(crate) mod ztunnel_config;
 
 pub(crate) use command::Command;
 pub(crate) use proxy_config::ProxyConfig;
@@ -55,8 +56,9 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Global {
     /// Read this instead of a cluster: a bundle, an istioctl bug-report, Kubernetes YAML or JSON,
-    /// an Envoy config dump; a file, a directory, an archive, or `-` for stdin. Repeatable
-    #[arg(short, long, global = true, value_name = "PATH")]
+    /// an Envoy config dump; a file, a directory, an archive, or `-` for stdin. Repeatable; NAME is
+    /// what its cluster is called
+    #[arg(short, long, global = true, value_name = "[NAME=]PATH")]
     pub(crate) source: Vec<PathBuf>,
     /// The namespace to look in
     #[arg(short, long, global = true, value_name = "NAMESPACE")]
@@ -66,9 +68,9 @@ pub(crate) struct Global {
     pub(crate) all_namespaces: bool,
     #[command(flatten)]
     pub(crate) cluster: cluster::Cluster,
-    /// Refuse sources that unpack to more than this
-    #[arg(long, global = true, value_name = "SIZE", default_value = "4GiB", value_parser = size::parse)]
-    pub(crate) max_size: u64,
+    /// Refuse documents that take more memory than this, all in all [default: 1GiB; unpacked on disk 4GiB]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size::parse)]
+    pub(crate) max_size: Option<u64>,
     /// When to colour: never when NO_COLOR is set, unless `always`
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
     pub(crate) color: Color,

@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use meshladder_text::shown;
+
 /// The line that is shown. Dropping the sender ends its thread.
 static SHOWN: Mutex<Option<(Sender<()>, JoinHandle<()>)>> = Mutex::new(None);
 
@@ -45,7 +47,8 @@ fn show(first: Duration, what: &dyn Fn() -> String, stopped: &Receiver<()>) {
     let mut wait = first;
     let mut width: usize = 0;
     while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-        let line = format!("{} … {} s", what(), start.elapsed().as_secs());
+        let what = what();
+        let line = format!("{} … {} s", shown::line(&what), start.elapsed().as_secs());
         let blanks = width.saturating_sub(line.chars().count());
         width = line.chars().count();
         // Straight to stderr: blanks need no colour support to overwrite with.

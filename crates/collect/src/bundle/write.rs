@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use meshladder_capture::snapshot::{DocId, Snapshot};
 
 use crate::CollectError;
-use crate::layout::{Layout, tell};
+use crate::layout::{Layout, id_in_bundle, tell};
 use crate::manifest;
 use crate::names::{ends_in, shown};
 use crate::walk::walk;
@@ -126,6 +126,9 @@ fn may_replace(directory: &Path) -> bool {
     if names.is_empty() {
         return true;
     }
+    if !holds_only_documents(directory) {
+        return false;
+    }
     match walk(directory).map(|tree| tell(&tree)) {
         Ok(Layout::Bundle {
             manifest: Some(_),
@@ -145,6 +148,34 @@ fn may_replace(directory: &Path) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether every file below a folder, hidden or not, has the name of a document or a manifest.
+fn holds_only_documents(directory: &Path) -> bool {
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(directory.join(&folder)) else {
+            return false;
+        };
+        for entry in entries {
+            let Ok(entry) = entry else { return false };
+            let path = folder.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(kind) if kind.is_file() && is_of_bundle(&path.to_string_lossy()) => {}
+                _ => return false,
+            }
+        }
+    }
+    true
+}
+
+fn is_of_bundle(path: &str) -> bool {
+    let id = DocId::new(path);
+    let inside = id.split().1;
+    let is_manifest = path == "manifest.json" || path.ends_with("/manifest.json");
+    let is_hidden = path.split('/').any(|part| part.starts_with('.'));
+    !is_hidden && (is_manifest || id_in_bundle(inside).is_some())
 }
 
 /// Calls `put` with the path and text of each file of the bundle, the manifests last.

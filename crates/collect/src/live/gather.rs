@@ -141,12 +141,8 @@ fn places(cluster: &Cluster, wish: &Wish) -> (ListScope, ListScope) {
     let objects = ListScope {
         only: wish.only.iter().cloned().collect(),
         else_in,
-        labels: None,
     };
-    let mut pods = ListScope {
-        labels: wish.istiods_only.then_some("app=istiod"),
-        ..objects.clone()
-    };
+    let mut pods = objects.clone();
     // Who asks about one namespace asks istiods too, and those are in theirs.
     let is_elsewhere = !pods.only.is_empty() && !pods.only.contains(&wish.istio_namespace);
     if is_elsewhere && wish.needs.contains(&Need::Part(Part::Istiod)) {
@@ -175,7 +171,7 @@ async fn istiods(
     while let Some((pod, told)) = answers.next().await {
         cluster.pace.tally.done(ISTIODS);
         for (file, bytes) in told.documents {
-            if file == "version.json" && into.meta.istio_version.is_none() {
+            if file == istiod::VERSION && into.meta.istio_version.is_none() {
                 into.meta.istio_version = version(&bytes);
             }
             into.document(&format!("istiod/{}/{file}", pod.name), &bytes)?;
@@ -232,19 +228,11 @@ pub(crate) async fn view(
     }
 }
 
-/// The version in istiod's answer: `1.27.1-hash-Clean` as a line, or the fields of `/version`.
+/// The version in istiod's document.
 fn version(bytes: &[u8]) -> Option<String> {
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(Value::String(text)) => Some(text),
-        Ok(value) => value["version"]
-            .as_str()
-            .or(value["Version"].as_str())
-            .map(str::to_owned),
-        Err(_) => std::str::from_utf8(bytes)
-            .ok()
-            .map(|text| text.trim().to_owned())
-            .filter(|text| text.len() < 80),
-    }
+    let told: Value = serde_json::from_slice(bytes).ok()?;
+    let field = told["version"].as_str().or(told["Version"].as_str());
+    Some(field.or(told.as_str())?.to_owned())
 }
 
 /// Reads the proxies that are wanted.
@@ -266,15 +254,20 @@ pub(crate) async fn proxies(
         .buffer_unordered(cluster.pace.concurrency());
     while let Some((pod, told)) = answers.next().await {
         cluster.pace.tally.done(PROXIES);
+        let folder = if pod.is_ztunnel {
+            "ztunnels"
+        } else {
+            "proxies"
+        };
         for (file, bytes) in told.documents {
             into.document(
-                &format!("proxies/{}/{}/{file}", pod.namespace, pod.name),
+                &format!("{folder}/{}/{}/{file}", pod.namespace, pod.name),
                 &bytes,
             )?;
         }
         if let Some(lack) = told.lack {
             into.note(
-                &format!("proxies/{}/{}/", pod.namespace, pod.name),
+                &format!("{folder}/{}/{}/", pod.namespace, pod.name),
                 lack.coverage(),
             );
             seen.lacks
@@ -397,10 +390,17 @@ fn together(what: &str, asked: usize, all: usize, lacks: &[(String, Lack)]) -> C
         Some((_, Lack::Refused(why))) if lacks.len() == asked => Coverage::Denied(why.clone()),
         Some((name, lack)) => {
             let failed = lacks.len();
-            Coverage::Partial(format!(
+            let why = format!(
                 "{failed} of {all} {what} could not be read: {name}: {}",
                 lack.why()
-            ))
+            );
+            // What is gone was not lost, and what may not be read is no surprise.
+            let is_lost = |(_, lack): &(String, Lack)| matches!(lack.coverage(), Coverage::Lost(_));
+            if lacks.iter().any(is_lost) || failed >= asked {
+                Coverage::Lost(why)
+            } else {
+                Coverage::Partial(why)
+            }
         }
         None if asked < all => Coverage::Partial(format!(
             "{asked} of {all} {what} were read (--proxies all reads all)"
@@ -433,7 +433,7 @@ impl ClusterSink<'_, '_> {
             Some(error) => {
                 self.note(
                     path,
-                    Coverage::Partial(format!("no space to keep it: {error}")),
+                    Coverage::Lost(format!("no space to keep it: {error}")),
                 );
                 Ok(())
             }

@@ -20,6 +20,8 @@ pub(crate) enum Lack {
     Expired,
     /// `--request-timeout` is over.
     Late(String),
+    /// Nothing at all comes back from there.
+    Unreachable(String),
     /// Anything else that went wrong.
     Failed(String),
     /// `--timeout` is over.
@@ -42,6 +44,7 @@ impl Lack {
             | Self::Stranger(why)
             | Self::Keyless(why)
             | Self::Late(why)
+            | Self::Unreachable(why)
             | Self::Failed(why)
             | Self::Gone(why) => why.clone(),
             Self::Absent => "there is no such thing".to_owned(),
@@ -58,7 +61,9 @@ impl Lack {
             Self::Refused(why) | Self::Stranger(why) | Self::Keyless(why) => {
                 Coverage::Denied(why.clone())
             }
-            other => Coverage::Partial(other.why()),
+            // What is gone by the time it is asked is no longer part of the mesh.
+            Self::Absent | Self::Gone(_) => Coverage::Partial(self.why()),
+            other => Coverage::Lost(other.why()),
         }
     }
 }

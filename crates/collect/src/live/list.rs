@@ -32,7 +32,6 @@ pub(crate) struct ListScope {
     pub(crate) only: Vec<String>,
     /// Where the whole cluster may not be listed: here.
     pub(crate) else_in: Vec<String>,
-    pub(crate) labels: Option<&'static str>,
 }
 
 /// A list as far as it could be had.
@@ -55,7 +54,6 @@ pub(crate) async fn list(
     let mut lister = Lister {
         cluster,
         kind,
-        labels: place.labels,
         except,
         spool,
         pods,
@@ -74,7 +72,7 @@ pub(crate) async fn list(
         Ok(body) => (Some(body), coverage),
         Err(error) => (
             None,
-            Coverage::Partial(format!("no space to keep it: {error}")),
+            Coverage::Lost(format!("no space to keep it: {error}")),
         ),
     };
     ListResult {
@@ -88,7 +86,6 @@ pub(crate) async fn list(
 struct Lister<'c> {
     cluster: &'c Cluster,
     kind: Kind,
-    labels: Option<&'static str>,
     except: &'c BTreeSet<(String, String, String)>,
     spool: Spool,
     pods: Vec<PodNote>,
@@ -140,13 +137,13 @@ impl Lister<'_> {
             (None, None) => Ok(Coverage::Partial(format!(
                 "only namespace {read} was asked for"
             ))),
-            (lack, _) => {
-                let why = lack.filter(|lack| !matches!(lack, Lack::Refused(_)));
-                let why = why.map_or_else(
-                    || self.right(refused.unwrap_or_default()),
-                    |lack| lack.why(),
-                );
+            (None | Some(Lack::Refused(_)), _) => {
+                let why = self.right(refused.unwrap_or_default());
                 Ok(Coverage::Partial(format!("only namespace {read}: {why}")))
+            }
+            (Some(lack), _) => {
+                let why = lack.why();
+                Ok(Coverage::Lost(format!("only namespace {read}: {why}")))
             }
         }
     }
@@ -252,9 +249,6 @@ impl Lister<'_> {
         } else {
             format!("limit={page}")
         };
-        if let Some(labels) = self.labels {
-            query.extend(["&labelSelector=", &escaped(labels)]);
-        }
         if self.kind.depth() == Depth::Warnings {
             query += "&fieldSelector=type%21%3DNormal";
         }

@@ -32,7 +32,7 @@ pub(crate) async fn read(
         }
     }
     match (spool.count(), &coverage) {
-        (0, Coverage::Denied(_) | Coverage::Partial(_)) => (None, coverage),
+        (0, Coverage::Denied(_) | Coverage::Partial(_) | Coverage::Lost(_)) => (None, coverage),
         (_, Coverage::Denied(why)) => (spool.finish().ok(), Coverage::Partial(why.clone())),
         _ => (spool.finish().ok(), coverage),
     }

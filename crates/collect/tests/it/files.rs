@@ -328,6 +328,7 @@ fn a_bomb_is_stopped_at_the_limit_or_before_it_goes_off() {
         let source = Source::from(place.put(name, packed));
         let options = Options {
             max_size: 1 << 20,
+            max_memory: 1 << 30,
             ..Options::default()
         };
         match open(&[source], &options) {
@@ -345,6 +346,7 @@ fn a_bomb_is_stopped_at_the_limit_or_before_it_goes_off() {
         &[plain],
         &Options {
             max_size: 1 << 20,
+            max_memory: 1 << 30,
             ..Options::default()
         },
     )
@@ -384,6 +386,7 @@ fn stdin(
         &Options {
             stdin,
             max_size: 1 << 20,
+            max_memory: 1 << 30,
         },
     )
 }

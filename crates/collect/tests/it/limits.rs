@@ -17,6 +17,7 @@ thread_local! {
 fn limited(max_size: u64) -> Options {
     Options {
         max_size,
+        max_memory: 1 << 30,
         stdin: || -> Box<dyn Read> { Box::new(Cursor::new(STDIN.take())) },
     }
 }
@@ -154,6 +155,7 @@ fn an_endless_archive_of_nothing_is_left() {
         &[Source::Stdin],
         &Options {
             max_size: 1 << 20,
+            max_memory: 1 << 30,
             stdin: || Box::new(Folders { at: 0 }),
         },
     )

@@ -1,7 +1,9 @@
 //! Objects in documents: lists, single objects, multi-document YAML.
 
+mod listed;
+
 use crate::Kind;
-use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot};
+use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot, too_large};
 use meshladder_text::json::{Raw, TextFault};
 use meshladder_text::name::Names;
 use meshladder_text::parallel;
@@ -83,24 +85,58 @@ pub fn each_with_id(
     snapshot: &Snapshot,
     mut visit: impl FnMut(&DocId, ObjectView<'_>),
 ) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
-        let doc = match snapshot.open(id) {
-            Ok(doc) => doc,
-            Err(problem) => {
-                problems.push(problem);
-                continue;
-            }
-        };
+    each_document(snapshot, |id, doc| {
         let (source, _) = id.split();
         let faults = each_in(&doc, &mut |object| {
             visit(id, ObjectView { source, ..object });
         });
-        for fault in &faults {
-            problems.push(doc.problem(fault));
+        faults.iter().map(|fault| doc.problem(fault)).collect()
+    })
+}
+
+/// Reads the documents that hold objects one by one. What is wrong with one is returned, and noted
+/// in the Snapshot: nothing is then concluded from what the document does not say.
+fn each_document(
+    snapshot: &Snapshot,
+    mut read: impl FnMut(&DocId, Document) -> Vec<Problem>,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut left = snapshot.max_memory();
+    for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
+        let found = match snapshot.open(id) {
+            Ok(doc) if weight(&doc.text) > left => {
+                vec![too_large(&doc.origin, "would take", weight(&doc.text))]
+            }
+            Ok(doc) => {
+                left -= weight(&doc.text);
+                let mut found: Vec<Problem> = doc.problem.clone().into_iter().collect();
+                found.extend(listed::problem(&doc));
+                found.extend(read(id, doc));
+                found
+            }
+            Err(problem) => vec![problem],
+        };
+        for problem in &found {
+            snapshot.note_damage(id, problem);
         }
+        problems.extend(found);
     }
     problems
+}
+
+/// How much memory the trees of a text take, at most: what its values and names take, and the text
+/// itself.
+fn weight(text: &str) -> u64 {
+    /// A member with its value, with what is reserved beside it while it is read.
+    const VALUE: u64 = 112;
+    let is_sign = |b: &&u8| matches!(**b, b',' | b':' | b'[' | b'{' | b'\n');
+    let signs = if text.len() < 1 << 16 {
+        // Too small to matter one by one, and there may be many.
+        text.len() / 8
+    } else {
+        text.as_bytes().iter().filter(is_sign).count()
+    };
+    text.len() as u64 + VALUE * signs as u64
 }
 
 /// An object, taken out of its document.
@@ -121,23 +157,14 @@ pub fn take_all(
     threads: usize,
     mut take: impl FnMut(&DocId, PlacedObject),
 ) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
-        let doc = match snapshot.open(id) {
-            Ok(doc) => doc,
-            Err(problem) => {
-                problems.push(problem);
-                continue;
-            }
-        };
+    each_document(snapshot, |id, doc| {
         let mut take = |object| take(id, object);
         if yaml::is_json(&doc.text) {
-            problems.extend(take_json(&doc, &mut take));
+            take_json(&doc, &mut take)
         } else {
-            problems.extend(take_yaml(doc, threads, &mut take));
+            take_yaml(doc, threads, &mut take)
         }
-    }
-    problems
+    })
 }
 
 fn take_json(doc: &Document, take: &mut dyn FnMut(PlacedObject)) -> Vec<Problem> {
@@ -271,6 +298,10 @@ fn each_json(text: &str, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<TextFault
     let mut elements = items.elements();
     for (i, item) in elements.by_ref().enumerate() {
         match Node::from_json_with(item, &mut names) {
+            Ok(node) if kind_of(&node, &list_kind).is_empty() => {
+                let what = format!("item {i} of the list is no object with a `kind`");
+                faults.push(TextFault::new(item.offset(), what));
+            }
             Ok(node) => visit_one(&node, &list_kind, &format!("/items/{i}"), visit),
             Err(fault) => faults.push(fault),
         }

@@ -14,6 +14,7 @@ use meshladder_text::time::Time;
 
 mod builder;
 mod coverage;
+mod damage;
 mod id;
 mod need;
 mod redact;
@@ -21,9 +22,10 @@ mod times;
 
 pub use builder::Builder;
 pub use coverage::Coverage;
+use damage::DamageLog;
 pub use id::{DocId, ProxyRef, Shape};
 pub use need::{Inputs, Need, Part};
-pub use redact::redact;
+pub use redact::{redact, redacted_part, shown_value};
 
 /// See the module.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub struct Snapshot {
     metas: BTreeMap<String, Meta>,
     coverage: BTreeMap<(String, Need), Coverage>,
     problems: Vec<Problem>,
+    damage: DamageLog,
+    max_memory: u64,
 }
 
 /// What is known of a source as a whole.
@@ -47,6 +51,8 @@ pub struct Meta {
     pub form: &'static str,
     /// When it was taken, if it says so itself.
     pub taken_at: Option<Time>,
+    /// What the user calls its cluster: `-s east=FILE`.
+    pub name: Option<String>,
     /// The cluster's id in the mesh.
     pub cluster: Option<String>,
     /// The cluster's network.
@@ -59,11 +65,13 @@ pub struct Meta {
 pub type Fetch = Arc<dyn Fn() -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// A document as it is kept: its text, or the way to it.
+#[derive(Clone)]
 struct StoredDocument {
     origin: String,
     body: DocumentBody,
 }
 
+#[derive(Clone)]
 enum DocumentBody {
     Held(Arc<String>),
     Deferred {
@@ -124,6 +132,13 @@ impl fmt::Display for Problem {
             None => write!(f, "{}: {}", self.origin, self.what),
         }
     }
+}
+
+/// That a document would take more memory than allowed.
+pub(crate) fn too_large(origin: &str, verb: &str, size: u64) -> Problem {
+    let size = size.div_ceil(1 << 20);
+    let what = format!("{verb} {size} MiB, more than --max-size leaves; not read");
+    Problem::new(origin, what)
 }
 
 impl StoredDocument {
@@ -224,6 +239,11 @@ impl Snapshot {
         let Some(stored) = self.docs.get(id) else {
             return Err(Problem::new(id.to_string(), "no such document"));
         };
+        if stored.size() > self.max_memory {
+            let problem = too_large(&stored.origin, "is", stored.size());
+            self.damage.note(id, problem.clone());
+            return Err(problem);
+        }
         let mut document = Document {
             id: id.clone(),
             origin: stored.origin.clone(),
@@ -233,7 +253,11 @@ impl Snapshot {
         match &stored.body {
             DocumentBody::Held(text) => document.text = Arc::clone(text),
             DocumentBody::Deferred { fetch, told, .. } => {
-                let bytes = fetch().map_err(|why| Problem::new(&stored.origin, why))?;
+                let bytes = fetch().map_err(|why| {
+                    let problem = Problem::new(&stored.origin, why);
+                    self.damage.note(id, problem.clone());
+                    problem
+                })?;
                 // Its time will be asked for; who looked for it later would read the whole text
                 // again.
                 if id.shape() == Shape::Objects && self.is_undated(id) {
@@ -242,9 +266,17 @@ impl Snapshot {
                 let (text, bad_byte) = builder::clean(id, bytes);
                 document.problem = bad_byte.map(|at| builder::not_utf8(&stored.origin, &text, at));
                 document.text = Arc::new(text);
+                if let Some(problem) = builder::damage(id, &stored.origin, &document.text) {
+                    self.damage.note(id, problem);
+                }
             }
         }
         Ok(document)
+    }
+
+    /// How much memory what is read may take, all in all.
+    pub fn max_memory(&self) -> u64 {
+        self.max_memory
     }
 
     /// Whether there is nothing but files, which hold as much as somebody put there, and no
@@ -280,15 +312,40 @@ impl Snapshot {
         of_all
     }
 
-    /// How much of a kind of fact one source has. What was noted of the thing itself, or of a
+    /// Notes that a document, or a part of it, could not be made out: whoever takes one apart says
+    /// so, and nothing is concluded any more from what it does not say.
+    pub fn note_damage(&self, id: &DocId, problem: &Problem) {
+        self.damage.note(id, problem.clone());
+    }
+
+    /// What was found damaged so far, the first problem of each document.
+    pub fn damage(&self) -> Vec<Problem> {
+        self.damage.all()
+    }
+
+    /// How much of a kind of fact one source has: as [`Self::noted_in`] has it, unless a document
+    /// that may hold some of it is damaged.
+    pub fn coverage_in(&self, source: &str, need: &Need) -> Coverage {
+        let noted = self.noted_in(source, need);
+        match (noted, self.damage.of(source, need)) {
+            (denied @ Coverage::Denied(_), _) => denied,
+            (_, Some(why)) => Coverage::Lost(why),
+            (noted, None) => noted,
+        }
+    }
+
+    /// How much of a kind of fact one source has, as far as is known without reading it. What was noted of the thing itself, or of a
     /// folder it lies in, comes first; then a document that is there is complete; then what was
     /// noted of the source as a whole (an archive that is cut short) holds for the rest.
-    pub fn coverage_in(&self, source: &str, need: &Need) -> Coverage {
+    fn noted_in(&self, source: &str, need: &Need) -> Coverage {
         let noted = |need: Need| self.coverage.get(&(source.to_owned(), need)).cloned();
         if let Some(coverage) = noted(need.clone()).or_else(|| need.folders().find_map(noted)) {
             return coverage;
         }
         let path = need.path();
+        if let Some(coverage) = self.noted_below(source, &path) {
+            return coverage;
+        }
         let is_here = self.has_below(source, &path);
         let is_folder = path.ends_with('/');
         if is_here && !is_folder {
@@ -308,6 +365,24 @@ impl Snapshot {
             Coverage::Complete
         } else {
             Coverage::NotAsked
+        }
+    }
+
+    /// What was noted of a part of a folder: then the folder is not all there.
+    fn noted_below(&self, source: &str, folder: &str) -> Option<Coverage> {
+        if folder.is_empty() || !folder.ends_with('/') {
+            return None;
+        }
+        let mut below = Coverage::NotAsked;
+        for (of, need, coverage) in self.coverages() {
+            if of == source && need.objects().is_none() && need.path().starts_with(folder) {
+                below = below.with(coverage.clone());
+            }
+        }
+        match below {
+            Coverage::NotAsked | Coverage::Complete => None,
+            Coverage::Denied(why) => Some(Coverage::Partial(why)),
+            other => Some(other),
         }
     }
 
@@ -338,16 +413,48 @@ impl Snapshot {
         &self.problems
     }
 
+    /// What some of its sources hold, as a Snapshot of its own; texts are shared. The documents of
+    /// a source that is alone in it have their names without the source's.
+    #[must_use]
+    pub fn part(&self, sources: &[&str]) -> Self {
+        let name = |source: &str| match sources {
+            [_] => String::new(),
+            _ => source.to_owned(),
+        };
+        let mut part = Builder::new();
+        for source in sources {
+            if let Some(meta) = self.metas.get(*source) {
+                part.source(&name(source), meta.clone());
+            }
+        }
+        for ((source, need), coverage) in &self.coverage {
+            if sources.contains(&source.as_str()) {
+                part.note_in(&name(source), need.clone(), coverage.clone());
+            }
+        }
+        for (id, stored) in &self.docs {
+            let (source, path) = id.split();
+            if sources.contains(&source) {
+                let id = match sources {
+                    [_] => DocId::new(path),
+                    _ => id.clone(),
+                };
+                part.keep(id, stored.clone());
+            }
+        }
+        part.finish()
+    }
+
     /// The builder as it was before [`Builder::finish`], for a collector that has more to add.
     pub fn into_builder(self) -> Builder {
         Builder::resume(self)
     }
 
-    /// The proxies that have a document of that shape.
+    /// The proxies, or for its dump the ztunnels, that have a document of that shape.
     pub fn proxies_with(&self, shape: Shape) -> impl Iterator<Item = (ProxyRef, &DocId)> {
         self.ids()
             .filter(move |id| id.shape() == shape)
-            .filter_map(|id| Some((id.proxy()?, id)))
+            .filter_map(|id| Some((id.proxy().or_else(|| id.ztunnel())?, id)))
     }
 }
 

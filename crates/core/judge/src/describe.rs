@@ -4,7 +4,8 @@
 use crate::finding::{Finding, Subject};
 use crate::fleet::Fleet;
 use crate::report::Report;
-use meshladder_capture::snapshot::Snapshot;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 
 mod callers;
@@ -52,6 +53,31 @@ pub(crate) struct DescribeFacts<'s> {
     pub(crate) snapshot: &'s Snapshot,
     pub(crate) mesh: &'s Mesh,
     pub(crate) fleet: &'s Fleet,
+}
+
+impl DescribeFacts<'_> {
+    /// What is said of something that is not there, or set only where nothing else sets it: only
+    /// who has read all objects of these kinds knows.
+    fn unless_unread(&self, kinds: &[Kind], says: impl Into<String>) -> String {
+        match self.unread(kinds) {
+            Some(unread) => format!("unknown without all {unread}"),
+            None => says.into(),
+        }
+    }
+
+    /// The first of these kinds of which not all was read, and why. Files are all there is to say.
+    fn unread(&self, kinds: &[Kind]) -> Option<String> {
+        if self.snapshot.is_files() {
+            return None;
+        }
+        kinds.iter().find_map(|kind| {
+            let need = Need::Objects(*kind);
+            match self.snapshot.coverage(&need) {
+                Coverage::Complete => None,
+                coverage => Some(coverage.lack(&need)),
+            }
+        })
+    }
 }
 
 /// Describes an object; `report` is what `check` found about it. None for kinds that have no

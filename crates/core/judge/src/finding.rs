@@ -1,7 +1,10 @@
 //! A finding: one claim about the mesh, with the bytes that prove it.
 
+use std::borrow::Cow;
+
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::{Object, ObjectRef};
+use meshladder_text::shown;
 use meshladder_text::tree::Node;
 
 mod fix;
@@ -9,7 +12,7 @@ mod missing_fact;
 mod rung;
 mod subject;
 
-pub use fix::{Change, Fix, FixKind, Op, Patch, Risk, Trial};
+pub use fix::{Change, Fix, FixKind, Op, Patch, Risk, Trial, on};
 pub use missing_fact::MissingFact;
 pub use rung::Rung;
 pub use subject::Subject;
@@ -31,6 +34,8 @@ pub struct Finding {
     pub confidence: Confidence,
     /// The object to change, or what else it is about.
     pub subject: Subject,
+    /// The name of the cluster that the subject is in, where there are several.
+    pub cluster: Option<String>,
     /// One sentence with real names, without a full stop.
     pub message: String,
     /// What proves it; the first piece is the main one.
@@ -184,6 +189,14 @@ impl Evidence {
         }
     }
 
+    /// What it shows may hold names from elsewhere.
+    pub(crate) fn on_one_line(mut self) -> Self {
+        if let Cow::Owned(line) = shown::line(&self.shows) {
+            self.shows = line;
+        }
+        self
+    }
+
     /// A document as a whole; also one that is not there, when its absence is the proof.
     pub fn document(doc: &DocId, shows: impl Into<String>) -> Self {
         Self {
@@ -207,16 +220,18 @@ impl Finding {
         } else {
             format!("{kind}/{namespace}/{name}")
         };
+        let cluster = self.cluster.as_deref();
         format!(
-            "{}:{subject}:{}",
+            "{}:{}{subject}:{}",
             self.code,
+            cluster.map(|name| format!("{name}:")).unwrap_or_default(),
             self.evidence.first().map_or(String::new(), place_of)
         )
     }
 
     /// Also shows this.
     pub fn see(&mut self, evidence: Evidence) -> &mut Self {
-        self.evidence.push(evidence);
+        self.evidence.push(evidence.on_one_line());
         self
     }
 
@@ -274,6 +289,14 @@ impl Finding {
     pub fn is_side_effect(&mut self) -> &mut Self {
         self.is_side_effect = true;
         self
+    }
+
+    /// `Service shop/cart`, and where there are several clusters which one it is in.
+    pub fn told_subject(&self) -> String {
+        match &self.cluster {
+            Some(cluster) => format!("{} in {cluster}", self.subject),
+            None => self.subject.to_string(),
+        }
     }
 
     /// Whether it is told loudly.

@@ -62,10 +62,15 @@ impl Fleet {
             .filter(|id| id.shape() == Shape::IstiodDebug && id.as_str().ends_with("/syncz.json"))
         {
             let Ok(doc) = snapshot.open(id) else { continue };
-            let Ok((connections, _)) = syncz::read(&doc.text) else {
-                continue;
+            let (connections, fault) = match syncz::read(&doc.text) {
+                Ok((connections, fault)) => (connections, fault),
+                Err(fault) => (Vec::new(), Some(fault)),
             };
-            fleet.istiods.push(id.clone());
+            match fault {
+                // Who is not in what is left of an answer may be in the rest.
+                Some(fault) => snapshot.note_damage(id, &doc.problem(&fault)),
+                None => fleet.istiods.push(id.clone()),
+            }
             fleet.streams.extend(
                 connections
                     .iter()

@@ -31,6 +31,15 @@ pub enum RuleNamespace {
     Root,
 }
 
+/// Where an object stands in a sorted list that it is part of.
+fn position(all: &[Object], object: &Object) -> Option<usize> {
+    let start = all.partition_point(|other| other.id < object.id);
+    let here = all[start..]
+        .iter()
+        .position(|other| std::ptr::eq(other, object))?;
+    Some(start + here)
+}
+
 impl Mesh {
     /// The DestinationRules whose host is this one or covers it, wherever they are and whoever sees
     /// them.
@@ -54,6 +63,28 @@ impl Mesh {
         if covering.is_empty() {
             return None;
         }
+        // Rules with a selector are for some pods of a namespace, whose labels decide.
+        if covering.iter().any(|rule| selector(rule.spec()).is_some()) {
+            return self.find_destination_rule(client, host, &covering);
+        }
+        let all = self.objects.of_kind(Kind::DestinationRule);
+        let (rules, found_in) = self.calls.destination_rules(client, host, || {
+            let found = self.find_destination_rule(client, host, &covering)?;
+            let positions = found.rules.iter().filter_map(|rule| position(all, rule));
+            Some((positions.collect(), found.found_in))
+        })?;
+        Some(HostRules {
+            rules: rules.iter().map(|position| &all[*position]).collect(),
+            found_in,
+        })
+    }
+
+    fn find_destination_rule<'m>(
+        &'m self,
+        client: Scope<'_>,
+        host: &str,
+        covering: &[&'m Object],
+    ) -> Option<HostRules<'m>> {
         let service = self
             .registry(client, host)
             .first()

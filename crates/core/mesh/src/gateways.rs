@@ -3,7 +3,7 @@
 use super::host::specificity;
 use super::policies::age;
 use super::{Mesh, Object};
-use crate::views::{Gateway, Pod, VirtualService};
+use crate::views::{Gateway, Pod};
 use meshladder_capture::Kind;
 
 pub use crate::views::gateway::Server;
@@ -40,17 +40,16 @@ impl Mesh {
     /// The VirtualServices that name a Gateway, the oldest first, whether or not any server of it
     /// takes their hosts.
     pub fn naming(&self, gateway: &Object) -> Vec<&Object> {
-        let id = (gateway.id.namespace.as_str(), gateway.id.name.as_str());
-        let names = |service: &&Object| {
-            VirtualService::of(service)
-                .gateways()
-                .any(|gateway| (gateway.namespace, gateway.name) == id)
-        };
-        let mut found: Vec<_> = self
-            .objects
-            .of_kind(Kind::VirtualService)
+        let services = self.objects.of_kind(Kind::VirtualService);
+        let named = self
+            .index
+            .naming
+            .get(gateway.id.namespace.as_str())
+            .and_then(|here| here.get(gateway.id.name.as_str()));
+        let positions = named.map_or(&[][..], Vec::as_slice);
+        let mut found: Vec<_> = positions
             .iter()
-            .filter(names)
+            .map(|position| &services[*position])
             .collect();
         found.sort_by_key(|service| age(&service.node));
         found

@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use super::host::HostIndex;
 use super::labels::LabelIndex;
 use super::{Domain, Object, Objects};
-use crate::views::{EndpointSlice, Pod};
+use crate::policies::{age, selector};
+use crate::views::{EndpointSlice, Pod, VirtualService};
 use meshladder_capture::Kind;
 use meshladder_text::text::Text;
 use meshladder_text::tree::Node;
@@ -26,17 +27,24 @@ pub(super) struct Index {
     pub(super) pods: LabelIndex,
     /// Services by the first pair of their selector.
     pub(super) selectors: LabelIndex,
+    /// Sidecars by the first pair of their selector.
+    pub(super) sidecars: LabelIndex,
+    /// The oldest Sidecar without a selector, by namespace.
+    pub(super) sidecar_of_all: BTreeMap<Text, usize>,
+    /// VirtualServices by namespace and name of each Gateway that they name.
+    pub(super) naming: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
 }
 
 impl Index {
     /// The kinds it looks at.
-    pub(super) const KINDS: [Kind; 6] = [
+    pub(super) const KINDS: [Kind; 7] = [
         Kind::VirtualService,
         Kind::DestinationRule,
         Kind::ServiceEntry,
         Kind::EndpointSlice,
         Kind::Pod,
         Kind::Service,
+        Kind::Sidecar,
     ];
 
     pub(super) fn of(objects: &Objects, domain: &Domain) -> Self {
@@ -62,6 +70,12 @@ impl Index {
                 let pairs = service.spec_at(["selector"]).map_or(&[][..], Node::members);
                 &pairs[..pairs.len().min(1)]
             })),
+            sidecars: LabelIndex::of(objects.of_kind(Kind::Sidecar).iter().map(|sidecar| {
+                let pairs = selector(sidecar.spec()).map_or(&[][..], Node::members);
+                &pairs[..pairs.len().min(1)]
+            })),
+            sidecar_of_all: sidecar_of_all(objects),
+            naming: naming(objects),
         };
         let pods = Pod::all(objects).enumerate();
         for (position, pod) in pods.filter(|(_, pod)| pod.is_running()) {
@@ -89,6 +103,38 @@ impl Index {
             .and_then(|services| services.get(service))
             .map_or(&[], Vec::as_slice)
     }
+}
+
+fn sidecar_of_all(objects: &Objects) -> BTreeMap<Text, usize> {
+    let sidecars = objects.of_kind(Kind::Sidecar);
+    let mut oldest: BTreeMap<Text, usize> = BTreeMap::new();
+    for (position, sidecar) in sidecars.iter().enumerate() {
+        if selector(sidecar.spec()).is_some() {
+            continue;
+        }
+        let known = oldest
+            .entry(sidecar.id.namespace.clone())
+            .or_insert(position);
+        if age(&sidecar.node) < age(&sidecars[*known].node) {
+            *known = position;
+        }
+    }
+    oldest
+}
+
+fn naming(objects: &Objects) -> BTreeMap<String, BTreeMap<String, Vec<usize>>> {
+    let mut naming: BTreeMap<String, BTreeMap<String, Vec<usize>>> = BTreeMap::new();
+    for (position, service) in objects.of_kind(Kind::VirtualService).iter().enumerate() {
+        for gateway in VirtualService::of(service).gateways() {
+            let here = naming.entry(gateway.namespace.to_owned()).or_default();
+            let named = here.entry(gateway.name.to_owned()).or_default();
+            // One may name a Gateway in two ways.
+            if named.last() != Some(&position) {
+                named.push(position);
+            }
+        }
+    }
+    naming
 }
 
 fn by_host(

@@ -56,6 +56,23 @@ impl LabelIndex {
             .map(|position| &objects[position])
     }
 
+    /// Those of `objects`, sorted and in the order of the index, that are in the namespace and may
+    /// carry this label.
+    pub fn in_namespace<'o>(
+        &self,
+        objects: &'o [Object],
+        namespace: &str,
+        pair: &Member,
+    ) -> impl Iterator<Item = &'o Object> + use<'o, '_> {
+        let listed = self.with(pair);
+        let name = |at: &(u64, usize)| objects[at.1].id.namespace.as_str();
+        let start = listed.partition_point(|at| name(at) < namespace);
+        let end = listed.partition_point(|at| name(at) <= namespace);
+        listed[start..end]
+            .iter()
+            .map(|(_, position)| &objects[*position])
+    }
+
     /// Those that may carry this label, in order.
     pub fn with(&self, pair: &Member) -> &[(u64, usize)] {
         let hash = hash(pair);

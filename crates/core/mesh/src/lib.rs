@@ -11,7 +11,10 @@ use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_text::name::Name;
 use meshladder_text::tree::{Node, Value};
 
+pub mod ambient;
+mod cache;
 mod change;
+mod clusters;
 pub mod config;
 pub mod destination_rule;
 mod domain;
@@ -26,6 +29,7 @@ pub mod labels;
 mod lazy;
 mod namespaces;
 pub mod network_policy;
+pub mod networks;
 pub mod objects;
 pub mod peer_authentication;
 pub mod policies;
@@ -40,6 +44,7 @@ pub mod traffic;
 pub mod views;
 
 pub use change::{Change, Op, Patch};
+pub use clusters::{Cluster, Clusters};
 pub use config::{MeshConfig, MeshNetworks};
 pub use domain::Domain;
 pub use files::MeshOverrides;
@@ -69,6 +74,7 @@ pub struct Mesh {
     /// Objects that could not be read.
     pub problems: Vec<Problem>,
     index: Arc<Index>,
+    calls: cache::CallCache,
 }
 
 /// What the questions ask of a pod.
@@ -190,6 +196,7 @@ impl Mesh {
             clusters,
             problems,
             index,
+            calls: cache::CallCache::default(),
         }
     }
 
@@ -242,6 +249,7 @@ impl Mesh {
             clusters,
             problems: Vec::new(),
             index,
+            calls: cache::CallCache::default(),
         }
     }
 

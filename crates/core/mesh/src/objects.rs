@@ -12,6 +12,7 @@ use crate::selector;
 use meshladder_capture::Kind;
 use meshladder_capture::object::{self, ObjectView, PlacedObject};
 use meshladder_capture::snapshot::DocId;
+use meshladder_text::shown;
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Node, Value};
 
@@ -125,8 +126,9 @@ impl fmt::Display for ObjectRef {
             namespace,
             name,
         } = self;
-        match (namespace.as_str(), name.as_str()) {
-            ("", "") => f.write_str(kind),
+        let [kind, namespace, name] = [kind, namespace, name].map(|part| shown::line(part));
+        match (&*namespace, &*name) {
+            ("", "") => f.write_str(&kind),
             ("", name) => write!(f, "{kind} {name}"),
             (namespace, name) => write!(f, "{kind} {namespace}/{name}"),
         }

@@ -61,19 +61,27 @@ impl Mesh {
     /// The Sidecar that applies to a workload: one that selects it, else the namespace's, else the
     /// root namespace's; the oldest of each.
     pub fn sidecar_of(&self, workload: &Workload<'_>) -> Option<&Object> {
-        let oldest = |namespace: &str, with_selector: bool| {
-            let fits = |sidecar: &&Object| {
-                selector(sidecar.spec()).is_some() == with_selector
-                    && selects(sidecar.spec(), workload.labels)
-            };
-            self.objects
-                .in_namespace(Kind::Sidecar, namespace)
-                .filter(fits)
-                .min_by_key(|sidecar| age(&sidecar.node))
+        let sidecars = self.objects.of_kind(Kind::Sidecar);
+        let of_all = |namespace: &str| {
+            let position = self.index.sidecar_of_all.get(namespace)?;
+            Some(&sidecars[*position])
         };
-        oldest(workload.namespace, true)
-            .or_else(|| oldest(workload.namespace, false))
-            .or_else(|| oldest(&self.config.root_namespace, false))
+        let pairs = workload.labels.map_or(&[][..], Node::members);
+        let fits = |sidecar: &&Object| {
+            selector(sidecar.spec()).is_some() && selects(sidecar.spec(), workload.labels)
+        };
+        let selecting = pairs
+            .iter()
+            .flat_map(|pair| {
+                self.index
+                    .sidecars
+                    .in_namespace(sidecars, workload.namespace, pair)
+            })
+            .filter(fits)
+            .min_by_key(|sidecar| age(&sidecar.node));
+        selecting
+            .or_else(|| of_all(workload.namespace))
+            .or_else(|| of_all(&self.config.root_namespace))
     }
 
     /// Whether a proxy refuses what is in no registry, and the Sidecar's `mode` when that decides.

@@ -47,13 +47,25 @@ impl Mesh {
     /// "the most specific host", then those private to the client's namespace, then those exported
     /// to it by name, then public ones; the oldest of each.
     pub fn virtual_services<'m>(&'m self, client: Scope<'_>, host: &str) -> Vec<&'m Object> {
-        let is_used = |service: &&Object| {
+        let services = self.objects.of_kind(Kind::VirtualService);
+        let found = self
+            .calls
+            .virtual_services(client, host, || self.find_virtual_services(client, host));
+        found.iter().map(|position| &services[*position]).collect()
+    }
+
+    fn find_virtual_services(&self, client: Scope<'_>, host: &str) -> Vec<usize> {
+        let services = self.objects.of_kind(Kind::VirtualService);
+        let is_used = |position: &usize| {
+            let service = &services[*position];
             self.is_exported_to(service, client.namespace)
                 && binds_mesh(service)
                 && is_imported(service, client, &self.domain)
         };
-        let mut found: Vec<_> = self.virtual_services_of(host).filter(is_used).collect();
-        found.sort_by_key(|service| {
+        let covering = self.index.virtual_services.covering(host);
+        let mut found: Vec<usize> = covering.into_iter().filter(is_used).collect();
+        found.sort_by_cached_key(|position| {
+            let service = &services[*position];
             let pattern = host_for(service, host, &self.domain).map(|(_, full)| specificity(&full));
             (
                 pattern,

@@ -36,18 +36,64 @@ pub(crate) fn code_block(
     writeln!(out, "{indent}{fence}")
 }
 
+/// Text of ours with names from elsewhere in it: what stands between backticks stays code, all else
+/// is neither markup nor a link, an image, a mention or the end of a cell.
+pub(crate) fn prose(text: &str) -> String {
+    let has_runs = text.contains("``");
+    let last = text.matches('`').count() / 2 * 2;
+    let mut out = String::with_capacity(text.len() + 16);
+    for (at, part) in text.split('`').enumerate() {
+        let is_code = at % 2 == 1 && at < last && !has_runs;
+        if at > 0 {
+            out.push_str(if has_runs || at > last { "\\`" } else { "`" });
+        }
+        if is_code {
+            out.push_str(&part.replace('|', "\\|").replace(['\n', '\r'], " "));
+        } else {
+            plain(&mut out, part);
+        }
+    }
+    out
+}
+
+fn plain(out: &mut String, text: &str) {
+    for (at, c) in text.char_indices() {
+        match c {
+            '\\' | '|' | '*' | '[' | ']' | '~' => out.extend(['\\', c]),
+            '_' if !is_inside_word(text, at) => out.push_str("\\_"),
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            // Code hosts make links of these by themselves.
+            ':' if text[at..].starts_with("://") => out.push_str("&#58;"),
+            '.' if ends_in_www(&text[..at]) => out.push_str("&#46;"),
+            '@' => out.push_str("&#64;"),
+            '#' if at == 0 => out.push_str("\\#"),
+            '\n' | '\r' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+}
+
+fn is_inside_word(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().next_back();
+    let after = text[at + 1..].chars().next();
+    let is_of_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    is_of_word(before) && is_of_word(after)
+}
+
+fn ends_in_www(text: &str) -> bool {
+    text.len() >= 3 && text.as_bytes()[text.len() - 3..].eq_ignore_ascii_case(b"www")
+}
+
 /// Text that neither ends a cell nor becomes markup.
 pub(crate) fn cell(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('|', "\\|")
-        .replace('*', "\\*")
-        .replace('<', "&lt;")
-        .replace(['\n', '\r'], " ")
+    prose(text)
 }
 
 /// Text in a code span, also inside a cell.
 pub(crate) fn code(text: &str) -> String {
-    format!("`{}`", text.replace('|', "\\|").replace('`', "'"))
+    let text = text.replace('|', "\\|").replace('`', "'");
+    format!("`{}`", text.replace(['\n', '\r'], " "))
 }
 
 /// The anchor of a heading, as code hosts make it.

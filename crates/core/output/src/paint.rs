@@ -1,4 +1,7 @@
-//! Colour on the terminal: the one place that writes escape codes.
+//! What is set off on the terminal. Text only says what and how ([`meshladder_text::shown`]); the
+//! codes are written by who prints it.
+
+use meshladder_text::shown;
 
 /// How text is set off; nothing carries its meaning by colour alone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +27,29 @@ pub(crate) enum Ink {
 }
 
 impl Ink {
+    const ALL: [Self; 7] = [
+        Self::Bold,
+        Self::Dim,
+        Self::Good,
+        Self::Bad,
+        Self::Error,
+        Self::Warning,
+        Self::Remark,
+    ];
+
+    /// The letter that stands for it in a text.
+    fn letter(self) -> char {
+        match self {
+            Self::Bold => 'b',
+            Self::Dim => 'd',
+            Self::Good => 'g',
+            Self::Bad => 'r',
+            Self::Error => 'e',
+            Self::Warning => 'w',
+            Self::Remark => 'i',
+        }
+    }
+
     /// The parameters of "Select Graphic Rendition" (ECMA-48).
     fn code(self) -> &'static str {
         match self {
@@ -38,10 +64,16 @@ impl Ink {
     }
 }
 
+/// The parameters of "Select Graphic Rendition" for the letter behind [`shown::SET`].
+pub fn rendition(letter: char) -> Option<&'static str> {
+    let ink = Ink::ALL.into_iter().find(|ink| ink.letter() == letter)?;
+    Some(ink.code())
+}
+
 impl Paint {
     pub(crate) fn set(self, ink: Ink, text: &str) -> String {
         if self.colour {
-            format!("\x1b[{}m{text}\x1b[0m", ink.code())
+            format!("{}{}{text}{}", shown::SET, ink.letter(), shown::END)
         } else {
             text.to_owned()
         }

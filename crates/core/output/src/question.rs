@@ -1,16 +1,35 @@
 //! What was asked, as every answer of ours repeats it.
 
 use crate::json::Pairs;
+use meshladder_capture::snapshot::shown_value;
 use meshladder_judge::report::Topic;
 use meshladder_judge::rules::Symptom;
 use meshladder_mesh::ObjectRef;
 use meshladder_sim::walk::{Call, Caller, Url};
 use serde::Serialize;
 
+/// What a report answers, and in which cluster it was asked where there are several.
+#[derive(Debug, Serialize)]
+pub(crate) struct QuestionIn<'a> {
+    #[serde(flatten)]
+    question: QuestionJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'a str>,
+}
+
+impl<'a> QuestionIn<'a> {
+    pub(crate) fn new(topic: &'a Topic, cluster: Option<&'a str>) -> Self {
+        Self {
+            question: QuestionJson::from(topic),
+            cluster,
+        }
+    }
+}
+
 /// What a report answers.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(crate) enum QuestionJson<'a> {
+enum QuestionJson<'a> {
     Mesh { mesh: bool },
     Objects { objects: bool },
     Namespace { namespace: &'a str },
@@ -49,7 +68,7 @@ pub(crate) struct RequestJson<'a> {
     from: String,
     to: String,
     method: &'a str,
-    headers: Pairs<&'a str, &'a str>,
+    headers: Pairs<&'a str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     principal: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,11 +108,11 @@ impl<'a> From<&'a Call> for RequestJson<'a> {
         } = &call.to;
         let mut headers = Vec::new();
         for (name, value) in &call.headers {
-            headers.push((name.as_str(), value.as_str()));
+            headers.push((name.as_str(), shown_value(name, value)));
         }
         Self {
             from,
-            to: format!("{}://{host}:{port}{path}", scheme.word()),
+            to: shown_value("url", &format!("{}://{host}:{port}{path}", scheme.word())),
             method: &call.method,
             headers: Pairs(headers),
             principal: call

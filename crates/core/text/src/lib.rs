@@ -9,6 +9,8 @@ pub mod near;
 pub mod parallel;
 pub mod place;
 pub mod regex;
+pub mod shell;
+pub mod shown;
 pub mod text;
 pub mod time;
 pub mod tree;

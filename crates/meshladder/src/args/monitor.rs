@@ -50,6 +50,9 @@ pub(crate) struct Serve {
     /// Where to listen; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:15099", value_name = "ADDRESS:PORT")]
     pub(crate) listen: SocketAddr,
+    /// A host name by which it may be called, beside addresses and names of the cluster
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
     /// How often to read the cluster or the source again
     #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = interval)]
     pub(crate) every: Duration,

@@ -4,7 +4,6 @@ use std::io::Write;
 
 use meshladder_capture::envoy::dump::Section;
 use meshladder_judge::authz::{AuthzVerdict, Checker};
-use meshladder_mesh::Mesh;
 use meshladder_output::authz::{to_json, to_text};
 use meshladder_output::tables;
 
@@ -53,7 +52,7 @@ fn decide(global: &Global, args: &AuthzCheck) -> Outcome {
         )?,
         (file, _) => source::named(global, file.as_ref(), USAGE)?,
     };
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     let namespace = global.namespace.as_deref();
     let call = request::call(&args.request, namespace, &snapshot, &mesh)?;
     let checker = Checker::new(&snapshot, &mesh);

@@ -1,6 +1,7 @@
 //! `canary`: whether observed traffic matches the configured weights.
 
 use meshladder_capture::Kind;
+use meshladder_text::shell;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -182,7 +183,7 @@ fn unread(snapshot: &Snapshot) -> Option<String> {
     kinds
         .into_iter()
         .find_map(|kind| match snapshot.coverage(&kind.into()) {
-            Coverage::Denied(why) | Coverage::Partial(why) => Some(why),
+            Coverage::Denied(why) | Coverage::Partial(why) | Coverage::Lost(why) => Some(why),
             _ => None,
         })
 }
@@ -335,9 +336,7 @@ impl Next {
 
     fn command(&self) -> String {
         let from = self.from.as_deref().unwrap_or("CLIENT");
-        format!(
-            "meshladder why --from {from} --to {} --seen {SEEN}",
-            self.url()
-        )
+        let template = "meshladder why --from {} --to {} --seen {}";
+        shell::command(template, &[from, &self.url(), SEEN]).to_string()
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
     } else {
         (source::snapshot(global)?, own.or(global.namespace.clone()))
     };
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     if args.name.is_some() && !target::is_kind(&args.kind, &mesh) {
         let message = format!("`{}` is no kind of object", args.kind);
         return Err(Failure::new(ISTIOCTL_USAGE, message).hint(KINDS));

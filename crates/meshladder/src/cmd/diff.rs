@@ -5,7 +5,6 @@ use std::io::Write;
 
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_judge::diff::{self, Diff, Odd, Pair, ProxySide};
-use meshladder_mesh::Mesh;
 use meshladder_mesh::target::Target;
 use meshladder_output::diff::{to_html, to_json, to_markdown, to_text};
 
@@ -37,7 +36,7 @@ pub(super) fn run(global: &Global, args: &Args) -> Outcome {
     }
     let diff = match (Operand::read(&args.a, global)?, Operand::read(b, global)?) {
         (Operand::Capture(a), Operand::Capture(b)) => {
-            let (left, right) = (Mesh::build(&a), Mesh::build(&b));
+            let (left, right) = (source::mesh(&a), source::mesh(&b));
             diff::meshes(
                 (&a, &left),
                 (&b, &right),
@@ -56,7 +55,7 @@ fn revisions(global: &Global, args: &Args, names: (&str, &str)) -> Outcome {
     } else {
         source::named(global, None, USAGE)?
     };
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     let found = diff::revisions(&snapshot, &mesh, names);
     let (diff, pairs) = found.map_err(|why| Failure::new(UNREADABLE, why))?;
     print(args, &diff)?;

@@ -118,7 +118,7 @@ fn behind(global: &Global) -> Result<Option<BundleContext>, Failure> {
         return Ok(None);
     }
     let snapshot = source::named(global, None, USAGE)?;
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     Ok(Some(BundleContext { snapshot, mesh }))
 }
 

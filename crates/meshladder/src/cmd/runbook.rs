@@ -1,10 +1,11 @@
 //! `runbook`: for the on-call, in general or for this very incident.
 
+use meshladder_capture::snapshot::{DocId, redact};
+use meshladder_text::shell;
 use std::io::Write;
 
 use meshladder_judge::ladder::Scope;
 use meshladder_judge::rules;
-use meshladder_mesh::Mesh;
 use meshladder_output::markdown;
 use meshladder_output::report::to_runbook;
 
@@ -39,7 +40,7 @@ fn for_code(global: &Global, code: &str) -> Result<String, Failure> {
         return Ok(rule.docs.to_owned());
     }
     let snapshot = source::named(global, None, USAGE)?;
-    let mesh = Mesh::build(&snapshot);
+    let mesh = source::mesh(&snapshot);
     let scope = global
         .namespace
         .clone()
@@ -73,19 +74,12 @@ pub(super) fn again() -> String {
                 kept.push("check".to_owned());
                 is_first = false;
             }
-            _ => kept.push(quoted(&word)),
+            _ => kept.push(shell::word(&word)),
         }
     }
-    kept.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
+    let mut line = kept.join(" ").into_bytes();
+    redact(&DocId::new("other/command.log"), &mut line);
+    String::from_utf8_lossy(&line).into_owned()
 }
 
 fn print(text: &str) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use meshladder_capture::snapshot::{Coverage, Shape, Snapshot};
+use meshladder_capture::snapshot::{Shape, Snapshot};
 use meshladder_collect::bundle;
 use meshladder_collect::live::{Choice, Logs, Purpose, Session};
 
@@ -95,7 +95,7 @@ fn tell(snapshot: &Snapshot) {
     for (_, need, coverage) in snapshot.coverages() {
         // A pod's own reason is in the bundle; its folder's says how many there are.
         let is_detail = need.path().matches('/').count() > 1;
-        if !is_detail && matches!(coverage, Coverage::Partial(_) | Coverage::Denied(_)) {
+        if !is_detail && coverage.why().is_some() {
             out::warn(&coverage.lack(need));
         }
     }

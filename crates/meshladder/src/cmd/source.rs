@@ -1,12 +1,13 @@
 //! From flags to a Snapshot, and to the one document a listing reads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::snapshot::{
     Coverage, DocId, Document, Need, Part, ProxyRef, Shape, Snapshot,
 };
 use meshladder_collect::{Options, Source};
+use meshladder_mesh::Mesh;
 use meshladder_mesh::target::{self, Target};
 
 use super::live;
@@ -65,9 +66,11 @@ pub(super) fn none_named(usage: u8) -> Failure {
 }
 
 pub(super) fn options(global: &Global) -> Options {
+    let usual = Options::default();
     Options {
-        max_size: global.max_size,
-        ..Options::default()
+        max_size: global.max_size.unwrap_or(usual.max_size),
+        max_memory: global.max_size.unwrap_or(usual.max_memory),
+        ..usual
     }
 }
 
@@ -79,18 +82,44 @@ pub(super) fn read(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Fail
     Ok(snapshot)
 }
 
+/// The mesh of a Snapshot. Objects that could not be read are told on stderr.
+pub(super) fn mesh(snapshot: &Snapshot) -> Mesh {
+    let mesh = Mesh::build(snapshot);
+    for problem in &mesh.problems {
+        if !snapshot.problems().contains(problem) {
+            out::warn(&problem.to_string());
+        }
+    }
+    mesh
+}
+
 /// Leaves it to the caller to tell what could not be read.
 pub(super) fn read_quietly(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Failure> {
-    let sources: Vec<_> = paths
+    let named: Vec<_> = paths.iter().map(|path| split_name(path)).collect();
+    let sources: Vec<(Option<&str>, Source)> = named
         .iter()
-        .map(|path| Source::from(path.as_path()))
+        .map(|(name, path)| (name.as_deref(), Source::from(path.as_path())))
         .collect();
+    let sources: Vec<_> = sources.iter().map(|(name, path)| (*name, path)).collect();
     let told: Vec<_> = paths
         .iter()
         .map(|path| path.display().to_string())
         .collect();
     progress::start(format!("reading {}", told.join(", ")));
-    Ok(meshladder_collect::open(&sources, &options(global))?)
+    Ok(meshladder_collect::open_named(&sources, &options(global))?)
+}
+
+/// `east=east.tar.gz` is the cluster east's; a path that is there as it stands has no name.
+fn split_name(path: &Path) -> (Option<String>, PathBuf) {
+    let whole = || (None, path.to_owned());
+    let Some((name, rest)) = path.to_str().and_then(|text| text.split_once('=')) else {
+        return whole();
+    };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || rest.is_empty() || !name.chars().all(is_name) || path.exists() {
+        return whole();
+    }
+    (Some(name.to_owned()), rest.into())
 }
 
 /// The document of that shape of the proxy that `from` means.
@@ -182,13 +211,15 @@ pub(super) fn resolve(
 /// In a source that is cut short, what is not there may still exist.
 pub(super) fn not_there(snapshot: &Snapshot, why: String) -> Failure {
     match snapshot.coverage(&Need::Part(Part::Everything)) {
-        Coverage::Partial(lost) => {
+        Coverage::Partial(lost) | Coverage::Lost(lost) => {
             Failure::new(UNREADABLE, format!("in what could be read there is {why}")).hint(lost)
         }
         _ => match snapshot.coverage(&Need::Part(Part::Proxies)) {
             Coverage::Denied(lost) => Failure::new(ISTIOCTL_ERROR, lost)
                 .hint("`meshladder rbac` prints the rights that a command needs"),
-            Coverage::Partial(lost) if is_live(snapshot) => Failure::new(ISTIOCTL_ERROR, lost),
+            Coverage::Partial(lost) | Coverage::Lost(lost) if is_live(snapshot) => {
+                Failure::new(ISTIOCTL_ERROR, lost)
+            }
             _ => Failure::new(ISTIOCTL_ERROR, why),
         },
     }

@@ -17,6 +17,7 @@ mod golden;
 #[path = "../../../collect/tests/it/harness.rs"]
 #[expect(dead_code, reason = "the oracle uses the rest")]
 mod harness;
+mod hostile;
 mod ladder;
 mod listings;
 mod live;

@@ -138,6 +138,15 @@ impl<'a> Dump<'a> {
     }
 
     fn entry(&mut self, section: Section, state: ResourceState, cursor: &mut Cursor<'a>) {
+        /// Ten times what istiod ever sent; an index of more is an attack on memory.
+        const MOST: usize = 1_000_000;
+        if self.resources.len() >= MOST {
+            if self.odd.is_empty() {
+                let what = format!("more than {MOST} resources");
+                self.odd.push(TextFault::new(cursor.offset(), what));
+            }
+            return cursor.skip();
+        }
         if cursor.peek().kind() != ValueKind::Object {
             let what = format!("an entry of {} is not an object", section.message());
             return self.odd.push(TextFault::new(cursor.offset(), what));

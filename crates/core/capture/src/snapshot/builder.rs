@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use super::{
-    Coverage, DocId, DocumentBody, Fetch, Meta, Need, Problem, Snapshot, StoredDocument, redact,
+    Coverage, DamageLog, DocId, DocumentBody, Fetch, Meta, Need, Problem, Shape, Snapshot,
+    StoredDocument, redact,
 };
 use meshladder_text::place::Place;
 use meshladder_text::time::Time;
@@ -17,6 +18,8 @@ pub struct Builder {
     metas: BTreeMap<String, Meta>,
     coverage: BTreeMap<(String, Need), Coverage>,
     problems: Vec<Problem>,
+    damage: DamageLog,
+    max_memory: Option<u64>,
 }
 
 impl Builder {
@@ -33,6 +36,8 @@ impl Builder {
             metas,
             coverage,
             problems,
+            damage,
+            max_memory,
         } = snapshot;
         Self {
             taken_at: None,
@@ -40,7 +45,14 @@ impl Builder {
             metas,
             coverage,
             problems,
+            damage,
+            max_memory: Some(max_memory),
         }
+    }
+
+    /// Limits how much memory what is read may take, all in all.
+    pub fn max_memory(&mut self, bytes: u64) {
+        self.max_memory = Some(bytes);
     }
 
     /// Adds a document. `origin` is the file as the user knows it. Of two documents with one id the
@@ -50,6 +62,9 @@ impl Builder {
         let (text, bad_byte) = clean(&id, bytes);
         if let Some(at) = bad_byte {
             self.problems.push(not_utf8(&origin, &text, at));
+        }
+        if let Some(problem) = damage(&id, &origin, &text) {
+            self.damage.note(&id, problem);
         }
         let body = DocumentBody::Held(Arc::new(text));
         self.insert(id, StoredDocument { origin, body });
@@ -67,10 +82,15 @@ impl Builder {
         self.insert(id, StoredDocument { origin, body });
     }
 
+    /// Adds a document that another Snapshot holds, as it is there.
+    pub(super) fn keep(&mut self, id: DocId, stored: StoredDocument) {
+        self.insert(id, stored);
+    }
+
     fn insert(&mut self, id: DocId, entry: StoredDocument) {
         if self.docs.contains_key(&id) {
             let what = format!("a second document for `{id}`; the first one is used");
-            return self.problems.push(Problem::new(entry.origin, what));
+            return self.damage(&id, Problem::new(entry.origin, what));
         }
         self.docs.insert(id, entry);
     }
@@ -88,6 +108,12 @@ impl Builder {
     /// Says what is known of a source as a whole; its name is empty when there is only one.
     pub fn source(&mut self, name: &str, meta: Meta) {
         self.metas.insert(name.to_owned(), meta);
+    }
+
+    /// Notes that a document is here only in part, or not at all though it should be.
+    pub fn damage(&mut self, id: &DocId, problem: Problem) {
+        self.damage.note(id, problem.clone());
+        self.problems.push(problem);
     }
 
     /// Notes something that could not be read.
@@ -108,6 +134,8 @@ impl Builder {
             metas,
             coverage,
             problems,
+            damage,
+            max_memory,
         } = self;
         let mut sources: BTreeSet<&str> = metas.keys().map(String::as_str).collect();
         sources.extend(coverage.keys().map(|(source, _)| source.as_str()));
@@ -123,6 +151,8 @@ impl Builder {
             metas,
             coverage,
             problems,
+            damage,
+            max_memory: max_memory.unwrap_or(u64::MAX),
         }
     }
 }
@@ -134,6 +164,30 @@ pub(super) fn not_utf8(origin: &str, text: &str, at: usize) -> Problem {
         place: Some(Place::of(text, at)),
         what,
     }
+}
+
+/// What the ends of a document tell without reading it: JSON that is cut short, or something else
+/// in its place, does not begin and end with one pair of brackets.
+pub(super) fn damage(id: &DocId, origin: &str, text: &str) -> Option<Problem> {
+    let is_json = id.as_str().ends_with(".json");
+    if !is_json || matches!(id.shape(), Shape::Other | Shape::Log) {
+        return None;
+    }
+    let inside = text.trim_start_matches('\u{feff}').trim();
+    let closing = match inside.as_bytes().first() {
+        Some(b'{') => b'}',
+        Some(b'[') => b']',
+        // What Go writes for a list that was never made.
+        _ if inside == "null" => return None,
+        None => return Some(Problem::new(origin, "is empty")),
+        Some(_) => return Some(Problem::new(origin, "is not JSON")),
+    };
+    let is_whole = inside.len() > 1 && inside.as_bytes().last() == Some(&closing);
+    (!is_whole).then(|| Problem {
+        origin: origin.to_owned(),
+        place: Some(Place::of(text, text.len())),
+        what: "ends early: the JSON is cut short".to_owned(),
+    })
 }
 
 /// Redacts a document and makes it text. With it comes the offset of the first byte that is not

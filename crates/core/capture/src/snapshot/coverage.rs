@@ -10,6 +10,9 @@ pub enum Coverage {
     Complete,
     /// Some of it, and why not all.
     Partial(String),
+    /// Some of it, if any: the rest should be here and could not be read, and why. Anything of it
+    /// may be missing, so nothing follows from what is not there.
+    Lost(String),
     /// None of it: refused, and by what.
     Denied(String),
     /// Nobody asked for it.
@@ -25,6 +28,9 @@ impl Coverage {
     /// Why a fact is missing: `denied: …`.
     pub fn lack_reason(&self, need: &Need) -> String {
         match self.reason(need) {
+            Some(reason) if matches!(self, Self::Lost(_)) => {
+                format!("not all could be read: {reason}")
+            }
             Some(reason) => format!("{}: {reason}", self.word()),
             // In files it is not there; of a cluster it was not wanted.
             None => "not in what was read".to_owned(),
@@ -83,7 +89,7 @@ impl Coverage {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Complete => "complete",
-            Self::Partial(_) => "partial",
+            Self::Partial(_) | Self::Lost(_) => "partial",
             Self::Denied(_) => "denied",
             Self::NotAsked => "not-asked",
         }
@@ -103,7 +109,7 @@ impl Coverage {
     /// The reason, when there is one.
     pub fn why(&self) -> Option<&str> {
         match self {
-            Self::Partial(why) | Self::Denied(why) => Some(why),
+            Self::Partial(why) | Self::Lost(why) | Self::Denied(why) => Some(why),
             Self::Complete | Self::NotAsked => None,
         }
     }
@@ -114,6 +120,7 @@ impl Coverage {
         match (self, other) {
             (Self::NotAsked, one) | (one, Self::NotAsked) => one,
             (Self::Complete, Self::Complete) => Self::Complete,
+            (Self::Lost(why), _) | (_, Self::Lost(why)) => Self::Lost(why),
             (Self::Denied(why), Self::Denied(_)) => Self::Denied(why),
             (Self::Partial(why) | Self::Denied(why), _)
             | (_, Self::Partial(why) | Self::Denied(why)) => Self::Partial(why),

@@ -24,6 +24,7 @@ mod named;
 mod needles;
 mod object;
 mod pem;
+mod query;
 mod structure;
 mod token;
 mod told;
@@ -34,13 +35,36 @@ mod told;
 pub fn redact(id: &DocId, bytes: &mut Vec<u8>) -> usize {
     let mut count = 0;
     for _ in 0..MAX_ROUNDS {
-        let marks = find(bytes, TextSyntax::of(id, bytes), 0);
+        let marks = find(bytes, TextSyntax::of(id, bytes), Depth::of(id));
         if marks.is_empty() {
             break;
         }
         count += cover::apply(bytes, marks);
     }
     count
+}
+
+/// The value of a header or a parameter as it may be shown: without what is secret under that name.
+pub fn shown_value(name: &str, value: &str) -> String {
+    let mut line = format!("{name}: {value}").into_bytes();
+    redact(&DocId::new("other/header.log"), &mut line);
+    let line = String::from_utf8_lossy(&line);
+    let value = line
+        .strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix(": "));
+    value.unwrap_or_default().to_owned()
+}
+
+/// Where a value was taken out of a text, if one was: what stands there is no value to compare
+/// with.
+pub fn redacted_part(text: &str) -> Option<Range<usize>> {
+    if let Some(at) = text.find("[redacted]") {
+        return Some(at..at + "[redacted]".len());
+    }
+    // A short one leaves as many stars as it had letters: alone, or behind a scheme.
+    let start = text.trim_end_matches('*').len();
+    let is_mark = text.len() - start > 1 && (start == 0 || text[..start].ends_with(' '));
+    is_mark.then_some(start..text.len())
 }
 
 /// A text that was changed is searched again: in broken documents one secret can hide another, and
@@ -53,6 +77,35 @@ const MAX_DEPTH: usize = 6;
 
 /// What may be read as objects, beside a multiple of the text's size.
 const MAX_READ: usize = 1 << 20;
+
+/// How much is looked for, and in how many strings a text stands.
+#[derive(Clone, Copy, Debug)]
+struct Depth {
+    strings: usize,
+    /// Whether rarer words count, too. Envoy's own answers, which are large, hold none of what they
+    /// lead to: commands, files, queries.
+    is_thorough: bool,
+}
+
+impl Depth {
+    fn of(id: &DocId) -> Self {
+        let is_envoys = matches!(
+            id.shape(),
+            Shape::ConfigDump | Shape::Clusters | Shape::Stats | Shape::Listeners
+        );
+        Self {
+            strings: 0,
+            is_thorough: !is_envoys,
+        }
+    }
+
+    fn deeper(self) -> Self {
+        Self {
+            strings: self.strings + 1,
+            ..self
+        }
+    }
+}
 
 /// How a text is to be read where that makes a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,9 +157,10 @@ impl TextSyntax {
 struct SecretFinder<'a> {
     text: &'a [u8],
     format: TextSyntax,
-    /// In how many strings the text stands.
-    depth: usize,
+    depth: Depth,
     marks: Vec<SecretMark>,
+    /// Where the strings start that were read as documents of their own: once is enough.
+    read: BTreeSet<usize>,
     /// Names and values in YAML's block style, judged when the whole text was seen.
     block: Vec<usize>,
     seen: SearchProgress,
@@ -135,12 +189,13 @@ struct SearchProgress {
     spent: usize,
 }
 
-fn find(text: &[u8], format: TextSyntax, depth: usize) -> Vec<SecretMark> {
+fn find(text: &[u8], format: TextSyntax, depth: Depth) -> Vec<SecretMark> {
     let mut finder = SecretFinder {
         text,
         format,
         depth,
         marks: Vec::new(),
+        read: BTreeSet::new(),
         block: Vec::new(),
         seen: SearchProgress::default(),
     };
@@ -149,6 +204,19 @@ fn find(text: &[u8], format: TextSyntax, depth: usize) -> Vec<SecretMark> {
     for at in memchr::memmem::find_iter(text, "://") {
         finder.mark(token::url_password(text, at));
         finder.mark(hook::of_url(text, at));
+    }
+    if depth.is_thorough {
+        // Another pass from the left: what was seen before lies to the right of it.
+        let spent = finder.seen.spent;
+        let opened = finder.seen.opened;
+        finder.seen = SearchProgress {
+            spent,
+            ..SearchProgress::default()
+        };
+        needles::each_rare(text, |what, at| finder.hit(what, at));
+        finder.seen.opened = opened;
+        finder.queries();
+        finder.disguised();
     }
     finder.cut_secret();
     finder.structure();
@@ -169,6 +237,10 @@ impl<'a> SecretFinder<'a> {
             Hint::Basic => self.mark(token::basic(self.text, at.end)),
             Hint::Prefix(shape) => self.mark(token::prefixed(self.text, at, shape)),
             Hint::Curl => self.mark(hook::curl_login(self.text, at.end)),
+            Hint::Program => self.mark(hook::program_password(self.text, at.end)),
+            Hint::LoginFlag => self.mark(hook::flag_login(self.text, at.end)),
+            Hint::PasswordFlag => self.mark(hook::flag_password(self.text, at.end)),
+            Hint::PgPass => self.mark(hook::pgpass(self.text, at)),
             Hint::Hook(hook) => self.mark(hook.secret(self.text, at)),
             Hint::Dsn => self.mark(token::dsn_password(self.text, at.start)),
             Hint::EscapedUrl if at.start >= self.seen.opened => {
@@ -247,12 +319,15 @@ impl<'a> SecretFinder<'a> {
     /// Reads what stands between the quotes of a string with escapes as a document.
     fn open(&mut self, inside: Range<usize>) {
         self.seen.opened = inside.end;
-        if self.depth == MAX_DEPTH {
+        if !self.read.insert(inside.start) {
+            return;
+        }
+        if self.depth.strings == MAX_DEPTH {
             return self.marks.push(SecretMark::text(inside));
         }
         let document = InnerText::of(&self.text[inside.clone()]);
         let format = TextSyntax::inside(&document.text);
-        for mark in find(&document.text, format, self.depth + 1) {
+        for mark in find(&document.text, format, self.depth.deeper()) {
             let start = inside.start + document.source(mark.range.start);
             let end = inside.start + document.source(mark.range.end);
             self.marks.push(SecretMark {

@@ -87,7 +87,7 @@ impl<'m> AuthzObjects<'m> {
                     // What one source has, another need not have.
                     Coverage::Complete => return None,
                     _ if self.are_given_files(source) => return None,
-                    Coverage::Denied(why) | Coverage::Partial(why) => {
+                    Coverage::Denied(why) | Coverage::Partial(why) | Coverage::Lost(why) => {
                         lacking = Some(format!("all {need}: {why}"));
                     }
                     Coverage::NotAsked => {}

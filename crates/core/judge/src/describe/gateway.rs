@@ -16,7 +16,7 @@ pub(super) fn sections(facts: &DescribeFacts<'_>, gateway: &Object) -> Vec<Descr
     runs.object(
         "pods",
         if names.is_empty() {
-            "none: its selector finds no pod".to_owned()
+            facts.unless_unread(&[Kind::Pod], "none: its selector finds no pod")
         } else {
             few(&names)
         },
@@ -40,7 +40,9 @@ pub(super) fn sections(facts: &DescribeFacts<'_>, gateway: &Object) -> Vec<Descr
             .map_or(gateway.id.namespace.as_str(), |pod| &pod.id.namespace);
         let services = facts.mesh.bound(server, namespace);
         if services.is_empty() {
-            bound.add("", "no VirtualService is bound to this server", None);
+            let says = "no VirtualService is bound to this server";
+            let says = facts.unless_unread(&[Kind::VirtualService], says);
+            bound.add("", says, None);
         }
         for service in services {
             bound.object(
@@ -74,10 +76,10 @@ fn credential(
                 None,
             );
         }
-        None => section.add(
-            "credential",
-            format!("{name}: no such Secret in {namespace}, where its pods run"),
-            None,
-        ),
+        None => {
+            let says = format!("{name}: no such Secret in {namespace}, where its pods run");
+            let says = facts.unless_unread(&[Kind::Secret, Kind::Pod], says);
+            section.add("credential", says, None);
+        }
     }
 }

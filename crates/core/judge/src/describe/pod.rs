@@ -1,6 +1,8 @@
 //! A pod: in the mesh or not, its ports, mutual TLS, policies, and what reaches it.
 
 use super::{DescribeFacts, DescriptionSection, callers, few, policies, service};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Coverage, Need, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::injection::REVISION;
 use meshladder_mesh::policies::Workload;
@@ -9,6 +11,9 @@ use meshladder_mesh::services::{Protocol, ServicePort, is_ready, ports, target_p
 use meshladder_mesh::views::PodTemplate;
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
+
+/// What decides whether a new pod gets a proxy.
+const DECIDE_INJECTION: [Kind; 3] = [Kind::Namespace, Kind::MutatingWebhook, Kind::ConfigMap];
 
 pub(super) fn sections(facts: &DescribeFacts<'_>, pod: &Object) -> Vec<DescriptionSection> {
     let mut sections = vec![identity(facts, pod), sync(facts, pod), ports_of(facts, pod)];
@@ -57,6 +62,9 @@ fn identity(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
             .as_ref()
             .map(|why| format!(": {}", why.what))
             .unwrap_or_default();
+        // What decided is told where all that could have decided was read.
+        let why = why.filter(|_| facts.unread(&DECIDE_INJECTION).is_none());
+        let says = if why.is_some() { says } else { String::new() };
         section.add(
             "no",
             format!("no proxy in it{says}"),
@@ -108,6 +116,9 @@ fn expected(
     let Some(template) = PodTemplate::of(pod) else {
         return;
     };
+    if facts.unread(&DECIDE_INJECTION).is_some() {
+        return;
+    }
     let injection = facts.mesh.injectors().injection(template);
     match (&injection.expected, has_proxy) {
         (Tri::Yes, false) => {
@@ -163,10 +174,13 @@ fn sync(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
         }
     }
     if section.facts.is_empty() && proxy(pod).is_some() {
-        let says = if facts.fleet.istiods.is_empty() {
-            "unknown: no istiod was asked for its streams"
-        } else {
-            "no istiod that was asked has a stream of it"
+        let need = Need::Part(Part::Istiod);
+        let says = match facts.snapshot.coverage(&need) {
+            _ if facts.fleet.istiods.is_empty() => {
+                "unknown: no istiod was asked for its streams".to_owned()
+            }
+            lost @ Coverage::Lost(_) => format!("unknown without all {}", lost.lack(&need)),
+            _ => "no istiod that was asked has a stream of it".to_owned(),
         };
         section.add("", says, None);
     }
@@ -197,7 +211,8 @@ fn ports_of(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
     );
     let services = facts.mesh.services_of(pod);
     if services.is_empty() {
-        section.add("Services", "none selects this pod", None);
+        let says = facts.unless_unread(&[Kind::Service], "none selects this pod");
+        section.add("Services", says, None);
     }
     for service in services {
         for port in ports(service) {
@@ -259,11 +274,11 @@ fn outbound(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
         .filter(|_| !is_router(pod))
     {
         Some(sidecar) => section.object("knows", "only the hosts that a Sidecar lets in", sidecar),
-        None => section.add(
-            "knows",
-            "every host that is exported to its namespace",
-            None,
-        ),
+        None => {
+            let says = "every host that is exported to its namespace";
+            let says = facts.unless_unread(&[Kind::Sidecar], says);
+            section.add("knows", says, None);
+        }
     }
     let (is_registry_only, by) = facts.mesh.is_registry_only(scope);
     let says = if is_registry_only {
@@ -273,7 +288,7 @@ fn outbound(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
     };
     section.add(
         "unknown hosts",
-        says,
+        facts.unless_unread(&[Kind::Sidecar, Kind::ConfigMap], says),
         by.map(|(sidecar, _)| &sidecar.id)
             .or(facts.mesh.config.object.as_ref()),
     );
@@ -282,6 +297,7 @@ fn outbound(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
     } else {
         "plain text unless a DestinationRule says otherwise"
     };
+    let tls = facts.unless_unread(&[Kind::ConfigMap], tls);
     section.add("mTLS", tls, facts.mesh.config.object.as_ref());
     section
 }

@@ -30,7 +30,7 @@ pub(super) fn mutual_tls(facts: &DescribeFacts<'_>, pod: &Object) -> Description
         };
         section.add(
             format!("port {number}"),
-            mode,
+            facts.unless_unread(&[Kind::PeerAuthentication], mode),
             peer.by.map(|(policy, _)| &policy.id),
         );
     }
@@ -54,7 +54,9 @@ pub(super) fn sections(facts: &DescribeFacts<'_>, pod: &Object) -> Vec<Descripti
             );
         }
     }
-    if access.facts.is_empty() {
+    if let Some(unread) = facts.unread(&[Kind::AuthorizationPolicy]) {
+        access.add("", format!("unknown without all {unread}"), None);
+    } else if access.facts.is_empty() {
         access.add("", "everybody: no AuthorizationPolicy reaches it", None);
     }
     for kind in [

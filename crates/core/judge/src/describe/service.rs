@@ -64,7 +64,13 @@ fn endpoints(facts: &DescribeFacts<'_>, service: &Object) -> DescriptionSection 
     } else {
         section.object(
             "selector",
-            format!("{} selects {}", labels.join(","), count(pods.len(), "pod")),
+            match facts.unread(&[Kind::Pod]) {
+                Some(unread) => format!(
+                    "{}; whom it selects is unknown without all {unread}",
+                    labels.join(",")
+                ),
+                None => format!("{} selects {}", labels.join(","), count(pods.len(), "pod")),
+            },
             service,
         );
     }
@@ -85,7 +91,9 @@ fn endpoints(facts: &DescribeFacts<'_>, service: &Object) -> DescriptionSection 
         );
     }
     if facts.mesh.endpoints(service).is_empty() {
-        section.add("", "no EndpointSlice has an endpoint of it", None);
+        let says = "no EndpointSlice has an endpoint of it";
+        let says = facts.unless_unread(&[Kind::EndpointSlice], says);
+        section.add("", says, None);
     }
     section
 }
@@ -110,20 +118,18 @@ pub(super) fn traffic(facts: &DescribeFacts<'_>, service: &Object) -> Vec<Descri
         );
     }
     if routes.facts.is_empty() {
-        routes.add(
-            "decides",
-            format!(
-                "no VirtualService for {host} inside {}: to all its endpoints",
-                service.id.namespace
-            ),
-            None,
+        let says = format!(
+            "no VirtualService for {host} inside {}: to all its endpoints",
+            service.id.namespace
         );
+        let says = facts.unless_unread(&[Kind::VirtualService, Kind::Sidecar], says);
+        routes.add("decides", says, None);
     }
     if ports(service).any(|port| port.protocol.is_http()) {
         let (retries, by) = default_retries(facts);
         routes.add(
             "unless a route says otherwise",
-            format!("no timeout, {retries}"),
+            facts.unless_unread(&[Kind::ConfigMap], format!("no timeout, {retries}")),
             by,
         );
     }
@@ -191,7 +197,11 @@ fn without_rule(facts: &DescribeFacts<'_>) -> String {
     } else {
         "plain text"
     };
-    format!("no DestinationRule: {tls}")
+    let says = format!("no DestinationRule: {tls}");
+    facts.unless_unread(
+        &[Kind::DestinationRule, Kind::ConfigMap, Kind::Sidecar],
+        says,
+    )
 }
 
 fn rule_in_words(rule: &Object) -> String {
@@ -239,7 +249,7 @@ pub(super) fn exposed(facts: &DescribeFacts<'_>, service: &Object) -> Vec<Descri
                     .iter()
                     .any(|to| to.host == host)
                 {
-                    let says = if pods.is_empty() {
+                    let says = if pods.is_empty() && facts.unread(&[Kind::Pod]).is_none() {
                         ", but no pod runs this Gateway"
                     } else {
                         ""

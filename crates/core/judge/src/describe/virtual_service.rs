@@ -1,6 +1,7 @@
 //! A VirtualService: what it routes, for whom, and step by step whether it has an effect.
 
 use super::{DescribeFacts, DescriptionSection, few};
+use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_mesh::traffic::{destinations, hosts};
 use meshladder_text::tree::{Node, Value};
@@ -83,16 +84,18 @@ fn leads_to(facts: &DescribeFacts<'_>, service: &Object) -> DescriptionSection {
             .and_then(|_| facts.mesh.destination_rule(scope, &to.host));
         let says = match (known, to.subset) {
             (None, _) if facts.mesh.registered(&to.host).next().is_none() => {
-                "no Service or ServiceEntry has this host"
+                let says = "no Service or ServiceEntry has this host";
+                facts.unless_unread(&[Kind::Service, Kind::ServiceEntry], says)
             }
             (_, Some(subset))
                 if rule
                     .as_ref()
                     .is_none_or(|rule| rule.subset(subset).is_none()) =>
             {
-                "no DestinationRule defines this subset"
+                let says = "no DestinationRule defines this subset";
+                facts.unless_unread(&[Kind::DestinationRule], says)
             }
-            _ => "known",
+            _ => "known".to_owned(),
         };
         section.add(
             name,

@@ -111,7 +111,7 @@ impl CaptureSide<'_> {
         let knows = match coverage {
             Coverage::Complete => true,
             Coverage::NotAsked => !is_bundle,
-            Coverage::Partial(_) | Coverage::Denied(_) => false,
+            Coverage::Partial(_) | Coverage::Lost(_) | Coverage::Denied(_) => false,
         };
         if !knows {
             unknown.insert(format!("on {side} {}", coverage.lack(need)));

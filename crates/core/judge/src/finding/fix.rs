@@ -3,6 +3,7 @@
 pub use meshladder_mesh::{Change, Op, Patch};
 
 use meshladder_mesh::ObjectRef;
+use meshladder_text::shell::{self, ShellCommand};
 use meshladder_text::tree::Value;
 
 /// A repair, as text for a person; with the change of objects it stands for, when it is one.
@@ -89,40 +90,36 @@ impl Fix {
     }
 
     /// A command that only looks.
-    pub fn look(command: impl Into<String>) -> Self {
+    pub fn look(command: impl Into<ShellCommand>) -> Self {
         Self {
             kind: FixKind::Command,
-            ..Self::advice(command)
+            ..Self::advice(command.into().to_string())
         }
     }
 
     /// A command that does something.
-    pub fn command(risk: Risk, command: impl Into<String>) -> Self {
+    pub fn command(risk: Risk, command: impl Into<ShellCommand>) -> Self {
         Self {
             kind: FixKind::Command,
             risk,
-            ..Self::advice(command)
+            ..Self::advice(command.into().to_string())
         }
     }
 
     /// A merge patch: what the object is to say, and `null` for what it is to say no longer.
     pub fn merge(object: &ObjectRef, patch: Value) -> Self {
-        let text = format!(
-            "kubectl patch {} --type merge -p {}",
-            target(object),
-            quoted(&patch.to_json())
-        );
+        let text = on("kubectl patch {} {}", object)
+            .then(&shell::command(" --type merge -p {}", &[&patch.to_json()]));
         Self::change(Risk::Reversible, text, object, Patch::Merge(patch))
     }
 
     /// A JSON patch: operations at places of the object, one after the other.
     pub fn patch(object: &ObjectRef, ops: impl Into<Vec<Op>>) -> Self {
         let ops = ops.into();
-        let text = format!(
-            "kubectl patch {} --type json -p {}",
-            target(object),
-            quoted(&Patch::json_text(&ops))
-        );
+        let text = on("kubectl patch {} {}", object).then(&shell::command(
+            " --type json -p {}",
+            &[&Patch::json_text(&ops)],
+        ));
         Self::change(Risk::Reversible, text, object, Patch::Json(ops))
     }
 
@@ -130,7 +127,7 @@ impl Fix {
     pub fn delete(object: &ObjectRef) -> Self {
         Self::change(
             Risk::Disruptive,
-            format!("kubectl delete {}", target(object)),
+            on("kubectl delete {} {}", object),
             object,
             Patch::Delete,
         )
@@ -139,7 +136,7 @@ impl Fix {
     /// Creates an object, as YAML text.
     pub fn create(object: &ObjectRef, yaml: impl Into<String>) -> Self {
         let yaml = yaml.into();
-        let text = format!("kubectl apply -f - <<'EOF'\n{}\nEOF", yaml.trim_end());
+        let text = ShellCommand::from("kubectl apply -f -").reading(yaml.trim_end());
         Self::change(Risk::Reversible, text, object, Patch::Create(yaml))
     }
 
@@ -158,7 +155,7 @@ impl Fix {
         }
     }
 
-    fn change(risk: Risk, text: String, object: &ObjectRef, patch: Patch) -> Self {
+    fn change(risk: Risk, text: ShellCommand, object: &ObjectRef, patch: Patch) -> Self {
         let change = Some(Change {
             object: object.clone(),
             patch,
@@ -166,19 +163,19 @@ impl Fix {
         Self {
             kind: FixKind::Patch,
             risk,
-            text,
+            text: text.to_string(),
             change,
             trial: Trial::Pending,
         }
     }
 }
 
-/// `virtualservice catalog -n shop`
-fn target(object: &ObjectRef) -> String {
-    let kind = resource(&object.kind);
+/// A command with an object as kubectl takes it: `virtualservice catalog -n shop`.
+pub fn on(template: &'static str, object: &ObjectRef) -> ShellCommand {
+    let command = shell::command(template, &[&resource(&object.kind), &object.name]);
     match object.namespace.as_str() {
-        "" => format!("{kind} {}", object.name),
-        namespace => format!("{kind} {} -n {namespace}", object.name),
+        "" => command,
+        namespace => command.then(&shell::command(" -n {}", &[namespace])),
     }
 }
 
@@ -189,11 +186,6 @@ fn resource(kind: &str) -> String {
         "Gateway" => "gateway.networking.istio.io".to_owned(),
         kind => kind.to_lowercase(),
     }
-}
-
-/// One word of a shell's command line.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

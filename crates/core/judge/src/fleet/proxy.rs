@@ -4,6 +4,7 @@ use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Snapshot};
 use meshladder_mesh::PodFacts;
 use meshladder_sim::walk::OpenedDocuments;
+use meshladder_text::json::TextFault;
 
 /// A proxy's documents, read once.
 #[derive(Debug)]
@@ -33,8 +34,10 @@ pub struct Proxy<'d> {
     pub docs: &'d ProxyDocuments,
     /// Its pod.
     pub pod: Option<&'d PodFacts>,
-    /// The index of its dump.
+    /// The index of its dump, if that is whole.
     pub dump: Option<Dump<'d>>,
+    /// What is wrong with its dump: what is left of it proves no absence.
+    pub dump_fault: Option<TextFault>,
 }
 
 /// What is kept of a proxy.
@@ -100,11 +103,24 @@ impl ProxyDocuments {
 impl<'d> Proxy<'d> {
     /// Indexes the dump.
     pub fn new(docs: &'d ProxyDocuments, pod: Option<&'d PodFacts>) -> Self {
-        let dump = docs
+        let indexed = docs
             .config_dump
             .as_ref()
-            .and_then(|doc| Dump::index(&doc.text, &Section::ALL).ok());
-        Self { docs, pod, dump }
+            .map(|doc| Dump::index(&doc.text, &Section::ALL));
+        let (dump, dump_fault) = match indexed {
+            None => (None, None),
+            Some(Err(fault)) => (None, Some(fault)),
+            Some(Ok(dump)) => match dump.fault.as_ref().or(dump.odd.first()) {
+                Some(fault) => (None, Some(fault.clone())),
+                None => (Some(dump), None),
+            },
+        };
+        Self {
+            docs,
+            pod,
+            dump,
+            dump_fault,
+        }
     }
 
     /// A counter or gauge of its statistics, with its line.

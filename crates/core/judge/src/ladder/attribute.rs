@@ -7,7 +7,7 @@ use super::weigh::WeighedFindings;
 use super::{ClimbContext, Scope, case};
 use crate::finding::{Evidence, Finding, Fix, MissingFact, Severity, Subject};
 use crate::report::{self, Verdict};
-use crate::rules::{self, Case, Sink};
+use crate::rules::{self, Case, Lens, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, DocId, Need, Part, Snapshot};
 use meshladder_mesh::ObjectRef;
@@ -32,6 +32,11 @@ pub(super) fn attribute(
     causes(&mut findings);
     let unsettled = unsettled(&mut findings);
     let mut missing = missing(answers, scope, case, unsettled);
+    if case.is_none() {
+        let mut lost = lost(answers, context);
+        lost.retain(|fact| !missing.contains(fact));
+        missing.append(&mut lost);
+    }
     let unread = scope.unread(&context.facts);
     missing.extend(unread.filter(|fact| !missing.contains(fact)));
     if missing.is_empty() && !findings.iter().any(Finding::is_loud) {
@@ -54,7 +59,7 @@ pub(super) fn attribute(
 }
 
 /// A failure that nothing explains.
-fn unexplained(case: &Case<'_>) -> Option<MissingFact> {
+pub(super) fn unexplained(case: &Case<'_>) -> Option<MissingFact> {
     let end = case::bad_end(case)?;
     Some(MissingFact::Other(format!(
         "what led to {}: nothing that was read explains it",
@@ -63,7 +68,7 @@ fn unexplained(case: &Case<'_>) -> Option<MissingFact> {
 }
 
 /// Folds what another finding explains under it, and orders: root causes first, bottom up.
-fn causes(findings: &mut Vec<Finding>) {
+pub(super) fn causes(findings: &mut Vec<Finding>) {
     findings.sort_by_cached_key(|f| {
         (
             f.rung,
@@ -160,6 +165,15 @@ fn explains(cause: &Finding, symptom: &Finding) -> bool {
         && cause.code != symptom.code
         && named()
         && meet(cause, symptom)
+        && (cause.cluster == symptom.cluster || bears_elsewhere(cause))
+}
+
+/// Whether a finding explains what shows in other clusters: one of what joins them does, and one
+/// of those who serve, by the names that a Service has everywhere.
+fn bears_elsewhere(cause: &Finding) -> bool {
+    let is_of_joints = rules::named(cause.code)
+        .is_some_and(|rule| matches!(rule.check, rules::Check::Clusters(_)));
+    is_of_joints || !cause.hits.is_empty()
 }
 
 /// Whether they are about the same: a finding that hits nobody in particular is about everybody.
@@ -211,11 +225,32 @@ pub(super) fn missing(
     unknown
 }
 
+/// What should be here and could not be read, of all that the rules looked at. Rules make do with
+/// what is left of proxies, so that none of them says it; and what is left is no proof that all is
+/// well. A request's walk says by itself what it lacks.
+fn lost(answers: &[RuleAnswer], context: &ClimbContext<'_>) -> Vec<MissingFact> {
+    let scope = &context.question.scope;
+    let needs: BTreeSet<Need> = answers
+        .iter()
+        .filter(|answer| scope.covers(answer.rule.rung))
+        .flat_map(|answer| answer.rule.inputs(Lens::Mesh))
+        .filter(|need| !ONLY_TELL.contains(need))
+        .collect();
+    let mut lost = Vec::new();
+    for need in needs {
+        let coverage = context.facts.snapshot.coverage(&need);
+        if matches!(coverage, Coverage::Lost(_)) {
+            lost.push(MissingFact::Unread(need, coverage));
+        }
+    }
+    lost
+}
+
 /// How many missing facts the first line names.
 const FEW: usize = 3;
 
 /// Nothing is blamed: what could not be read comes first.
-fn not_readable(unknown: &[MissingFact], snapshot: &Snapshot) -> Finding {
+pub(super) fn not_readable(unknown: &[MissingFact], snapshot: &Snapshot) -> Finding {
     let rule = rules::missing_facts();
     let mut sink = Sink::new(rule);
     let first = &unknown[..unknown.len().min(FEW)];

@@ -134,7 +134,7 @@ const WAY: [Kind; 5] = [
 /// failure; after a success that somebody asks about all the same, objects that were refused;
 /// before anything was seen, those on its way.
 pub(super) fn wants(case: &Case<'_>, need: &Need, coverage: &Coverage) -> bool {
-    let (Need::Objects(kind), Coverage::Denied(_)) = (need, coverage) else {
+    let (Need::Objects(kind), Coverage::Denied(_) | Coverage::Lost(_)) = (need, coverage) else {
         return bad_end(case).is_some();
     };
     bad_end(case).is_some() || case.seen.is_some() || WAY.contains(kind)

@@ -1,6 +1,6 @@
 //! Last stage: the report, with an outcome for every rung.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ClimbContext;
 use super::attribute::Attribution;
@@ -22,6 +22,8 @@ pub(super) fn report(
     Report {
         question: question.scope.topic(question.seen.as_ref()),
         about: question.scope.in_words(),
+        cluster: None,
+        clusters: BTreeMap::new(),
         taken_at: snapshot.taken_at(),
         verdict: attribution.verdict,
         rungs: rungs(answers, &attribution.findings, &coverage),
@@ -64,6 +66,11 @@ fn rung_outcome(
     let is_failed = findings.iter().any(|f| f.rung == rung && f.is_loud());
     // A rung on which a rule broke has not passed, whatever the others looked at.
     let broken = here.iter().find_map(|answer| answer.missing());
+    let lost = coverage
+        .iter()
+        .filter(|(_, coverage)| rung == Rung::Reach && matches!(coverage, Coverage::Lost(_)))
+        .map(|(need, coverage)| MissingFact::Unread(need.clone(), coverage.clone()));
+    let broken = broken.or(lost.into_iter().next());
     let skipped = here.iter().find_map(|answer| answer.skipped.clone());
     let outcome = match (broken, skipped) {
         _ if is_failed => Outcome::Failed,

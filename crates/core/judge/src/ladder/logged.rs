@@ -189,7 +189,6 @@ fn serves_others(facts: &Facts<'_>, failure: &Failure) -> bool {
 
 /// Whether the pods had calls of late, and let nobody in; one that does not log them does not tell.
 fn refuses_all<'p>(facts: &Facts<'_>, pods: impl Iterator<Item = &'p ObjectRef>) -> bool {
-    let is_inbound = |line: &AccessLine| line.cluster.starts_with("inbound|");
     let calls: Vec<AccessLine> = pods
         .flat_map(|pod| recent(facts.snapshot, pod))
         .filter(is_inbound)
@@ -385,8 +384,10 @@ fn is_tcp(line: &AccessLine) -> bool {
     line.method.is_empty() && line.protocol.is_empty()
 }
 
+/// At the server's proxy, or at the waypoint before it.
 fn is_inbound(line: &AccessLine) -> bool {
     line.cluster.starts_with("inbound|")
+        || line.cluster.starts_with("inbound-vip|")
         || (line.cluster.is_empty() && !line.server_name.is_empty())
 }
 

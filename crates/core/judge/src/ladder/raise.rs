@@ -6,7 +6,7 @@ use super::{ClimbContext, Question, analyze, proxies};
 use crate::finding::{Confidence, Evidence, MissingFact, Severity, Subject};
 use crate::fleet::{Fleet, Proxy, ProxyDocuments, Summary};
 use crate::rules::{Check, Facts, Lens, Rule, Sink};
-use meshladder_capture::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
+use meshladder_capture::snapshot::{Coverage, DocId, Need, Part, ProxyRef, Snapshot};
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Mesh, probe};
 use meshladder_sim::trace::Trace;
@@ -28,7 +28,7 @@ pub(super) struct RuleAnswer {
 pub(super) struct RuleBroke;
 
 impl RuleAnswer {
-    fn new(rule: &'static Rule, skipped: Option<(Need, Coverage)>) -> Self {
+    pub(super) fn new(rule: &'static Rule, skipped: Option<(Need, Coverage)>) -> Self {
         Self {
             rule,
             skipped,
@@ -45,7 +45,7 @@ impl RuleAnswer {
         })
     }
 
-    fn take(&mut self, result: Result<Sink, RuleBroke>) {
+    pub(super) fn take(&mut self, result: Result<Sink, RuleBroke>) {
         match result {
             Ok(sink) => {
                 self.sink.examined += sink.examined;
@@ -145,6 +145,9 @@ fn visit(
 ) -> (Summary, Vec<Result<Sink, RuleBroke>>) {
     let documents = ProxyDocuments::open(facts.snapshot, id, opened);
     let proxy = Proxy::new(&documents, facts.mesh.pod(&id.namespace, &id.pod));
+    if let (Some(doc), Some(fault)) = (&documents.config_dump, &proxy.dump_fault) {
+        facts.snapshot.note_damage(&doc.id, &doc.problem(fault));
+    }
     let mut results = Vec::new();
     for rule in rules {
         results.push(guarded(rule, |sink| {
@@ -160,7 +163,7 @@ fn visit(
 pub(super) fn run(rule: &'static Rule, facts: &Facts<'_>, lens: Lens<'_>) -> Option<RuleAnswer> {
     let mut answer = RuleAnswer::new(rule, lacking(rule, lens, facts.snapshot, facts.mesh));
     let result = match (rule.check, lens.case()) {
-        (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
+        (Check::Proxy(_) | Check::Clusters(_), _) | (Check::Request(_), None) => return None,
         _ if answer.skipped.is_some() => return Some(answer),
         _ => guarded(rule, |sink| rule.ask(facts, lens, sink)),
     };
@@ -169,8 +172,8 @@ pub(super) fn run(rule: &'static Rule, facts: &Facts<'_>, lens: Lens<'_>) -> Opt
     let mut needs = rule.needs(lens).iter().map(coverage);
     let mut uses = rule.uses(lens).iter().map(coverage);
     // What follows from data that is not all there is not proven.
-    if needs.any(|coverage| matches!(coverage, Coverage::Partial(_)))
-        || uses.any(|coverage| matches!(coverage, Coverage::Denied(_)))
+    if needs.any(|coverage| matches!(coverage, Coverage::Partial(_) | Coverage::Lost(_)))
+        || uses.any(|coverage| matches!(coverage, Coverage::Denied(_) | Coverage::Lost(_)))
     {
         for finding in &mut answer.sink.findings {
             finding.confidence(Confidence::Likely);
@@ -192,8 +195,10 @@ pub(super) fn guarded(
     checked.map_err(|_| RuleBroke)
 }
 
-/// The first thing that a rule cannot do without and that is not there. Of a kind that was read
-/// only in part and of which there is none at all, nothing can be concluded either.
+/// The first thing that a rule cannot do without and that is not there. Of what was read only in
+/// part and of which there is none at all, nothing can be concluded either; nor of objects and
+/// istiods of which some are lost. Proxies are looked at one by one: one that is lost takes nothing
+/// from the others.
 pub(super) fn lacking(
     rule: &Rule,
     lens: Lens<'_>,
@@ -208,13 +213,25 @@ pub(super) fn lacking(
         };
         match (snapshot.coverage(&need), kind) {
             (Coverage::Complete, _) => None,
-            (Coverage::Partial(_), _) if is_of_files => kind
+            (Coverage::Partial(_) | Coverage::Lost(_), _) if is_of_files => kind
                 .filter(|kind| analyze::is_not_in_files(rule, *kind, mesh))
                 .map(|_| (need, Coverage::Partial("the files have none".to_owned()))),
-            (Coverage::Partial(_), kind) if kind.is_none_or(|kind| mesh.objects.has_any(kind)) => {
+            (Coverage::Partial(_), Some(kind)) if mesh.objects.has_any(kind) => None,
+            (Coverage::Partial(_), None) if has_any(snapshot, &need) => None,
+            (Coverage::Lost(_), None)
+                if need != Need::Part(Part::Istiod) && has_any(snapshot, &need) =>
+            {
                 None
             }
             (coverage, _) => Some((need, coverage)),
         }
     })
+}
+
+/// Whether there is any document of a part of the bundle.
+fn has_any(snapshot: &Snapshot, need: &Need) -> bool {
+    let folder = need.path();
+    snapshot
+        .ids()
+        .any(|id| id.split().1.starts_with(folder.as_str()))
 }

@@ -230,7 +230,8 @@ fn bears_on_request(finding: &Finding, on_path: &BTreeSet<ObjectRef>) -> bool {
 fn doubt(findings: &mut [Finding], answers: &[RuleAnswer], snapshot: &Snapshot) {
     let pods = Need::Objects(Kind::Pod);
     let coverage = snapshot.coverage(&pods);
-    let pods = matches!(coverage, Coverage::Denied(_)).then(|| MissingFact::Unread(pods, coverage));
+    let is_unread = matches!(coverage, Coverage::Denied(_) | Coverage::Lost(_));
+    let pods = is_unread.then(|| MissingFact::Unread(pods, coverage));
     for finding in findings {
         let explains = |answer: &&RuleAnswer| {
             answer

@@ -1,5 +1,6 @@
 //! From a line back to the request: what `why` has to be asked to explain it.
 
+use meshladder_text::shell;
 use std::net::IpAddr;
 
 use super::group::LineGroup;
@@ -139,7 +140,7 @@ pub fn command(group: &LineGroup, asking: Option<&Asking>, source: &str) -> Opti
     let line = &group.sample;
     let side = group.judgement.side;
     let from = match asking.map(|asking| &asking.call.from) {
-        Some(Caller::Pod { namespace, name }) => format!("{namespace}/{name}"),
+        Some(Caller::Pod { namespace, name }) => shell::word(&format!("{namespace}/{name}")),
         Some(Caller::Outside) => "outside".to_owned(),
         None if side == LogSide::Gateway => "outside".to_owned(),
         Some(Caller::Somebody) | None => "CLIENT".to_owned(),
@@ -149,12 +150,12 @@ pub fn command(group: &LineGroup, asking: Option<&Asking>, source: &str) -> Opti
     let method = if matches!(line.method.as_str(), "" | "GET") {
         String::new()
     } else {
-        format!("-X {} ", line.method)
+        format!("-X {} ", shell::word(&line.method))
     };
     let flags = if seen.flags.is_empty() {
         String::new()
     } else {
-        format!("/{}", seen.flags.join(","))
+        shell::word(&format!("/{}", seen.flags.join(",")))
     };
     let to = written(&to);
     Some(format!(
@@ -181,15 +182,5 @@ fn written(url: &Url) -> String {
     } else {
         path.as_str()
     };
-    quoted(&format!("{}://{host}:{port}{path}", scheme.word()))
-}
-
-/// In quotes where a shell would take it apart.
-pub(super) fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/@%+,=[]".contains(c);
-    if text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    shell::word(&format!("{}://{host}:{port}{path}", scheme.word()))
 }

@@ -98,6 +98,16 @@ impl Top {
     }
 }
 
+/// A line as evidence: nobody reads a megabyte of it.
+fn excerpt(text: &str) -> String {
+    const LONGEST: usize = 4 << 10;
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(LONGEST);
+    format!("{}… ({} bytes more)", &text[..end], text.len() - end)
+}
+
 impl LineGroup {
     /// What lines of one group have in common. "Compare as sets, never as strings": the order of
     /// flags does not count.
@@ -190,7 +200,7 @@ impl LineGroup {
             self.examples.push(LineExample {
                 source,
                 number,
-                text: text.trim_end().to_owned(),
+                text: excerpt(text.trim_end()),
             });
         }
     }

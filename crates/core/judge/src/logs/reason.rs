@@ -1,10 +1,11 @@
 //! What a group of lines means, in words, and what may be behind it.
 
-use super::call::{called, quoted};
+use super::call::called;
 use super::group::LineGroup;
 use super::judge::{AnswerClass, LogSide, Responder};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::flags::{self, Flag};
+use meshladder_text::shell;
 
 /// Something that may be behind a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,25 +228,39 @@ pub(super) fn leads(group: &LineGroup) -> Vec<LogLead> {
 
 /// A command with what the lines tell put into it.
 fn filled(command: &str, group: &LineGroup) -> String {
-    let cluster = ClusterName::parse(&group.cluster).filter(|cluster| !cluster.host.is_empty());
-    let command = cluster.map_or(command.to_owned(), |cluster| {
-        command
-            .replace("HOST:PORT", &format!("{}:{}", cluster.host, cluster.port))
-            .replace("HOST", cluster.host)
-    });
-    let command = if cluster.is_some() {
-        command.replace("CLUSTER", &quoted(&group.cluster))
-    } else {
-        command
-    };
-    let id = &group.sample.request_id;
-    let command = if id.is_empty() {
-        command
-    } else {
-        command.replace("--request-id ID", &format!("--request-id {}", quoted(id)))
-    };
-    match called(&group.sample, group.judgement.side) {
-        Some(url) => command.replace("URL", &url),
-        None => command,
+    let mut words: Vec<(&str, String)> = Vec::new();
+    if let Some(cluster) = ClusterName::parse(&group.cluster)
+        && !cluster.host.is_empty()
+    {
+        let address = format!("{}:{}", cluster.host, cluster.port);
+        words.push(("HOST:PORT", shell::word(&address)));
+        words.push(("HOST", shell::word(cluster.host)));
+        words.push(("CLUSTER", shell::word(&group.cluster)));
     }
+    let id = &group.sample.request_id;
+    if !id.is_empty() {
+        words.push((
+            "--request-id ID",
+            format!("--request-id {}", shell::word(id)),
+        ));
+    }
+    if let Some(url) = called(&group.sample, group.judgement.side) {
+        words.push(("URL", url));
+    }
+    // From left to right: what was put in may hold one of these words itself.
+    let mut filled = String::new();
+    let mut rest = command;
+    while let Some(c) = rest.chars().next() {
+        match words.iter().find(|(word, _)| rest.starts_with(word)) {
+            Some((word, value)) => {
+                filled.push_str(value);
+                rest = &rest[word.len()..];
+            }
+            None => {
+                filled.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    filled
 }

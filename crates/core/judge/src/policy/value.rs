@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::Traffic;
+use meshladder_capture::snapshot::redacted_part;
 use meshladder_sim::jwt::NAMESPACE;
 use meshladder_sim::matcher::{HeaderMatcher, StringMatcher, UriTemplate};
 use meshladder_sim::rbac::{MetadataMatcher, RbacCondition, RbacRule, ValueMatcher};
@@ -141,6 +142,10 @@ fn plain(value: &str) -> StringMatcher {
 }
 
 fn prefixed(value: &str, prefix: &str) -> StringMatcher {
+    // The stars of a value that was redacted are none of its own.
+    if redacted_part(value).is_some() {
+        return StringMatcher::exact(&format!("{prefix}{value}"));
+    }
     match (value, value.strip_prefix('*'), value.strip_suffix('*')) {
         ("*", _, _) => StringMatcher::regex(".+"),
         (_, Some(suffix), _) if prefix.is_empty() => StringMatcher::suffix(suffix),
@@ -154,6 +159,7 @@ fn prefixed(value: &str, prefix: &str) -> StringMatcher {
 fn header(name: &str, value: &str, ignore_case: bool) -> Option<HeaderMatcher> {
     let (kind, text) = match (value, value.strip_prefix('*'), value.strip_suffix('*')) {
         ("*", _, _) => ("", ""),
+        _ if redacted_part(value).is_some() => ("exact", value),
         (_, Some(suffix), _) => ("suffix", suffix),
         (_, None, Some(prefix)) => ("prefix", prefix),
         (_, None, None) => ("exact", value),

@@ -1,8 +1,9 @@
 //! A document in which evidence is looked up: read once, however much of it is evidence.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use crate::finding::Spot;
 use meshladder_capture::snapshot::Document;
@@ -20,9 +21,48 @@ pub(super) struct Lookup<'d> {
     /// The last place whose column was counted, and that: the next is often behind it on the same
     /// line.
     counted: Cell<(usize, usize)>,
-    /// The elements of a JSON list of objects: who counted them from the start for each piece of
-    /// evidence would read a large list as often as there is something to say of it.
-    items: OnceCell<Vec<Raw<'d>>>,
+    /// What stands in each object and list of JSON that something was looked up in, by its place:
+    /// who went through one from the start for each piece of evidence would read a large one as
+    /// often as there is something to say of it.
+    inside: RefCell<BTreeMap<usize, Rc<Inside<'d>>>>,
+}
+
+/// What an object or a list of JSON holds.
+enum Inside<'d> {
+    /// By name, each with the place of its name; of several with one name the first.
+    Members(BTreeMap<String, (Range<usize>, Raw<'d>)>),
+    Items(Vec<Raw<'d>>),
+}
+
+impl<'d> Inside<'d> {
+    fn of(raw: Raw<'d>) -> Self {
+        if raw.kind() == ValueKind::Array {
+            return Self::Items(raw.elements().collect());
+        }
+        let mut all = BTreeMap::new();
+        let mut members = raw.members();
+        while let Some((name, value)) = members.next() {
+            let place = members.key_span();
+            all.entry(name.into_owned()).or_insert((place, value));
+        }
+        Self::Members(all)
+    }
+
+    fn get(&self, token: &str) -> Option<Raw<'d>> {
+        match self {
+            Self::Items(items) => items.get(token.parse::<usize>().ok()?).copied(),
+            Self::Members(members) => members.get(&unescape(token)).map(|(_, value)| *value),
+        }
+    }
+
+    fn key(&self, token: &str) -> Option<Range<usize>> {
+        match self {
+            Self::Items(_) => None,
+            Self::Members(members) => members
+                .get(&unescape(token))
+                .map(|(place, _)| place.clone()),
+        }
+    }
 }
 
 /// The YAML documents of a file that evidence stands in.
@@ -44,7 +84,7 @@ impl<'d> Lookup<'d> {
             trees,
             breaks: OnceCell::new(),
             counted: Cell::default(),
-            items: OnceCell::new(),
+            inside: RefCell::default(),
         }
     }
 
@@ -66,23 +106,19 @@ impl<'d> Lookup<'d> {
     }
 
     fn json(&self, pointer: &str) -> Option<Raw<'d>> {
-        let root = || Raw::of(&self.doc.text).ok();
-        let item = pointer
-            .strip_prefix("/items/")
-            .map(|rest| rest.split_at(rest.find('/').unwrap_or(rest.len())));
-        let Some((number, rest)) = item else {
-            return walk(root()?, pointer);
-        };
-        let items = self.items.get_or_init(|| {
-            let items = root().and_then(|root| root.get("items"));
-            items
-                .filter(|items| items.kind() == ValueKind::Array)
-                .map_or(Vec::new(), |items| items.elements().collect())
-        });
-        match items.get(number.parse::<usize>().ok()?) {
-            Some(item) => walk(*item, rest),
-            None => walk(root()?, pointer),
-        }
+        let root = Raw::of(&self.doc.text).ok()?;
+        pointer
+            .split('/')
+            .skip(1)
+            .try_fold(root, |raw, token| self.inside(raw).get(token))
+    }
+
+    fn inside(&self, raw: Raw<'d>) -> Rc<Inside<'d>> {
+        let mut inside = self.inside.borrow_mut();
+        let known = inside
+            .entry(raw.offset())
+            .or_insert_with(|| Rc::new(Inside::of(raw)));
+        Rc::clone(known)
     }
 
     /// The bytes of the name of the member that a pointer leads to; those of the value where it has
@@ -93,12 +129,10 @@ impl<'d> Lookup<'d> {
 
     fn find_key(&self, pointer: &str) -> Option<Range<usize>> {
         let (parent, key) = pointer.rsplit_once('/')?;
-        let key = unescape(key);
         let Some(trees) = &self.trees else {
-            let mut members = self.json(parent)?.members();
-            members.by_ref().find(|(name, _)| *name == key)?;
-            return Some(members.key_span());
+            return self.inside(self.json(parent)?).key(key);
         };
+        let key = unescape(key);
         let (number, rest) = if trees.count == 1 {
             (0, parent)
         } else {

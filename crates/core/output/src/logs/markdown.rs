@@ -57,7 +57,7 @@ fn row(out: &mut String, group: &LineGroup) -> std::fmt::Result {
         "| {} | {} | {} | {} | {} | {} | {} | {first} | {last} | {} |",
         thousands(group.count),
         group.code,
-        group.flags_text(),
+        markdown::prose(&group.flags_text()),
         code(&group.details),
         code(&group.cluster),
         group.judgement.side.id(),
@@ -72,44 +72,47 @@ fn one(out: &mut String, i: usize, cause: &LogCause, told: &LogReport<'_>) -> st
         out,
         "\n## {} × {}{}\n",
         thousands(group.count),
-        title(group),
-        place(group)
+        markdown::prose(&title(group)),
+        markdown::prose(&place(group))
     )?;
     cause
         .says
         .iter()
-        .try_for_each(|text| writeln!(out, "- {}", shown(text)))?;
+        .try_for_each(|text| writeln!(out, "- {}", markdown::prose(&shown(text))))?;
     for (other, count) in &cause.also {
         let other = &told.summary.groups[*other];
         writeln!(
             out,
             "- also seen as {} × {}{}",
             thousands(*count),
-            title(other),
-            place(other)
+            markdown::prose(&title(other)),
+            markdown::prose(&place(other))
         )?;
     }
     if !cause.leads.is_empty() {
         writeln!(out, "\nMay be behind it:\n")?;
-        cause
-            .leads
-            .iter()
-            .try_for_each(|lead| writeln!(out, "- {}: `{}`", lead.what, lead.confirm))?;
+        cause.leads.iter().try_for_each(|lead| {
+            writeln!(out, "- {}: {}", lead.what, markdown::code(&lead.confirm))
+        })?;
     }
     for example in &group.examples {
         let source = told.sources.get(example.source).map_or("", String::as_str);
         writeln!(
             out,
-            "\n`{source}:{}`\n\n```\n{}\n```",
-            example.number,
-            shown(&example.text)
+            "\n{}",
+            markdown::code(&format!("{source}:{}", example.number))
         )?;
+        markdown::code_block(out, "", "", &shown(&example.text))?;
     }
     if let Some((_, found)) = told.explained.iter().find(|(of, _)| *of == i) {
-        writeln!(out, "\n**Why**: {}", report::headline(found))?;
+        writeln!(
+            out,
+            "\n**Why**: {}",
+            markdown::prose(&report::headline(found))
+        )?;
     }
     match told.commands.get(i) {
-        Some(Some(command)) => writeln!(out, "\nAsk: `{command}`"),
+        Some(Some(command)) => writeln!(out, "\nAsk: {}", markdown::code(command)),
         _ => Ok(()),
     }
 }

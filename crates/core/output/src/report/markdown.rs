@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{headline, hit_count};
+use crate::markdown::{code as span, code_block, prose};
 use meshladder_judge::finding::{Finding, FixKind};
 use meshladder_judge::report::{Outcome, Report, ReportEntry};
 
@@ -14,11 +15,11 @@ pub fn to_markdown(report: &Report) -> String {
 }
 
 fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(out, "# {}\n", headline(report))?;
+    writeln!(out, "# {}\n", prose(&headline(report)))?;
     writeln!(
         out,
         "Asked: {}. Verdict: **{}**.\n",
-        report.about,
+        prose(&report.about),
         report.verdict.word()
     )?;
     writeln!(out, "| | rung | question | |\n|---|---|---|---|")?;
@@ -26,7 +27,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
         let (mark, note) = match &rung.outcome {
             Outcome::Passed => ("✓", format!("{} looked at", rung.examined)),
             Outcome::Failed => ("✗", "failed".to_owned()),
-            Outcome::Skipped(why) => ("–", format!("not looked at: {why}")),
+            Outcome::Skipped(why) => ("–", prose(&format!("not looked at: {why}"))),
             Outcome::Nothing => ("–", "nothing to look at".to_owned()),
         };
         writeln!(
@@ -47,14 +48,16 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
         .collect();
     if !quiet.is_empty() {
         writeln!(out, "\n## Worth knowing\n")?;
-        quiet
-            .iter()
-            .try_for_each(|f| writeln!(out, "- {} {}: {}", f.code, f.subject, f.message))?;
+        quiet.iter().try_for_each(|f| {
+            let said = prose(&format!("{}: {}", f.told_subject(), f.message));
+            writeln!(out, "- {} {said}", f.code)
+        })?;
     }
     let gaps = report.gaps();
     if !gaps.is_empty() {
         writeln!(out, "\n## Not looked at\n")?;
-        gaps.iter().try_for_each(|gap| writeln!(out, "- {gap}"))?;
+        gaps.iter()
+            .try_for_each(|gap| writeln!(out, "- {}", prose(gap)))?;
     }
     Ok(())
 }
@@ -65,7 +68,6 @@ fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
         name,
         severity,
         confidence,
-        subject,
         message,
         caused_by,
         ..
@@ -73,15 +75,17 @@ fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
     let hits = hit_count(&told.finding)
         .map(|n| format!(", hits {n}"))
         .unwrap_or_default();
+    let subject = prose(&told.finding.told_subject());
     writeln!(out, "\n## {code} {name}: {subject}\n")?;
     writeln!(
         out,
-        "{message}. ({}, {}{hits})\n",
+        "{}. ({}, {}{hits})\n",
+        prose(message),
         severity.word(),
         confidence.word()
     )?;
     if !caused_by.is_empty() {
-        writeln!(out, "Follows from {}.\n", caused_by.join(", "))?;
+        writeln!(out, "Follows from {}.\n", prose(&caused_by.join(", ")))?;
     }
     for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown) {
         let line = shown
@@ -91,31 +95,22 @@ fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
         let pointer = shown
             .pointer
             .as_deref()
-            .map(|p| format!(" `{p}`"))
+            .map(|pointer| format!(" {}", span(pointer)))
             .unwrap_or_default();
         writeln!(
             out,
-            "- {} (`{}{line}`{pointer})",
-            evidence.shows, evidence.doc
+            "- {} ({}{pointer})",
+            prose(&evidence.shows),
+            span(&format!("{}{line}", evidence.doc))
         )?;
-        if !shown.excerpt.is_empty() {
-            writeln!(
-                out,
-                "\n  ```\n  {}\n  ```",
-                shown.excerpt.replace('\n', "\n  ")
-            )?;
-        }
+        code_block(out, "", "  ", &shown.excerpt)?;
     }
     for fix in &told.finding.fixes {
         match fix.kind {
-            FixKind::Advice => writeln!(out, "\nFix: {}", fix.text)?,
+            FixKind::Advice => writeln!(out, "\nFix: {}", prose(&fix.text))?,
             FixKind::Patch | FixKind::Command => {
-                writeln!(
-                    out,
-                    "\nFix ({}):\n\n```sh\n{}\n```",
-                    fix.risk.word(),
-                    fix.text
-                )?;
+                writeln!(out, "\nFix ({}):", fix.risk.word())?;
+                code_block(out, "sh", "", &fix.text)?;
             }
         }
     }

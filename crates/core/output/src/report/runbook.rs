@@ -4,9 +4,11 @@
 use std::fmt::Write;
 
 use super::headline;
-use meshladder_judge::finding::{Finding, FixKind, Risk};
+use crate::markdown::{code as span, code_block, prose};
+use meshladder_judge::finding::{Finding, FixKind, Risk, on};
 use meshladder_judge::report::{Report, ReportEntry, Verdict};
 use meshladder_mesh::ObjectRef;
+use meshladder_text::shell::ShellCommand;
 
 /// The page for this incident. `again` is the command that made the report: it confirms and
 /// verifies.
@@ -17,11 +19,11 @@ pub fn to_runbook(report: &Report, again: &str) -> String {
 }
 
 fn draw(out: &mut String, report: &Report, again: &str) -> std::fmt::Result {
-    writeln!(out, "# {}\n", headline(report))?;
+    writeln!(out, "# {}\n", prose(&headline(report)))?;
     writeln!(
         out,
         "Asked: {}. Verdict: **{}**.",
-        report.about,
+        prose(&report.about),
         report.verdict.word()
     )?;
     if let Some(time) = report.taken_at {
@@ -49,9 +51,9 @@ fn draw(out: &mut String, report: &Report, again: &str) -> std::fmt::Result {
     writeln!(out, "\n## Escalate\n")?;
     writeln!(
         out,
-        "Hand over this page and the capture it was made from. The report as one file:\n"
+        "Hand over this page and the capture it was made from. The report as one file:"
     )?;
-    writeln!(out, "```sh\n{again} -o html > ticket.html\n```")
+    code_block(out, "sh", "", &format!("{again} -o html > ticket.html"))
 }
 
 fn page(
@@ -64,7 +66,6 @@ fn page(
     let Finding {
         code,
         name,
-        subject,
         message,
         confidence,
         hits,
@@ -73,7 +74,9 @@ fn page(
     let which = if at == 0 { "Root cause" } else { "Also" };
     writeln!(
         out,
-        "\n## {which}: {subject}\n\n{message}. ({code} {name}, {})",
+        "\n## {which}: {}\n\n{}. ({code} {name}, {})",
+        prose(&told.finding.told_subject()),
+        prose(message),
         confidence.word()
     )?;
     if !hits.is_empty() {
@@ -83,7 +86,7 @@ fn page(
         } else {
             String::new()
         };
-        writeln!(out, "\nHits {}{more}.", few.join(", "))?;
+        writeln!(out, "\nHits {}{more}.", prose(&few.join(", ")))?;
     }
     let id = told.finding.id();
     let follows: Vec<&ReportEntry> = report
@@ -95,7 +98,8 @@ fn page(
         writeln!(
             out,
             "\nExplains {}: {}.",
-            other.finding.code, other.finding.message
+            other.finding.code,
+            prose(&other.finding.message)
         )?;
     }
     writeln!(out, "\n### Evidence\n")?;
@@ -104,31 +108,35 @@ fn page(
             .line
             .map(|line| format!(":{line}"))
             .unwrap_or_default();
-        writeln!(out, "- {} (`{}{line}`)", evidence.shows, evidence.doc)?;
+        let place = span(&format!("{}{line}", evidence.doc));
+        writeln!(out, "- {} ({place})", prose(&evidence.shows))?;
         if !shown.excerpt.is_empty() {
-            writeln!(out, "\n```\n{}\n```\n", shown.excerpt)?;
+            code_block(out, "", "", &shown.excerpt)?;
+            writeln!(out)?;
         }
     }
     confirm(out, &told.finding, again)?;
     repair(out, &told.finding)?;
     writeln!(
         out,
-        "\n### Verify\n\nTake a new capture and ask again; the answer must be `healthy`, or another cause:\n"
+        "\n### Verify\n\nTake a new capture and ask again; the answer must be `healthy`, or another cause:"
     )?;
-    writeln!(out, "```sh\n{again}\n```")?;
+    code_block(out, "sh", "", again)?;
     roll_back(out, &told.finding)
 }
 
 fn confirm(out: &mut String, finding: &Finding, again: &str) -> std::fmt::Result {
-    writeln!(out, "\n### Confirm\n\n```sh\n{again}")?;
+    writeln!(out, "\n### Confirm")?;
+    let mut commands = vec![again.to_owned()];
     for fix in finding
         .fixes
         .iter()
         .filter(|fix| fix.kind == FixKind::Command && fix.risk == Risk::ReadOnly)
     {
-        writeln!(out, "{}", fix.text)?;
+        commands.push(fix.text.clone());
     }
-    writeln!(out, "meshladder explain {}\n```", finding.code)
+    commands.push(format!("meshladder explain {}", finding.code));
+    code_block(out, "sh", "", &commands.join("\n"))
 }
 
 fn repair(out: &mut String, finding: &Finding) -> std::fmt::Result {
@@ -148,16 +156,18 @@ fn repair(out: &mut String, finding: &Finding) -> std::fmt::Result {
     if let Some(object) = finding.subject.object()
         && finding.fixes.iter().any(|fix| fix.kind == FixKind::Patch)
     {
-        writeln!(
-            out,
-            "Keep what is there:\n\n```sh\n{} > before.yaml\n```\n",
-            get(object)
-        )?;
+        writeln!(out, "Keep what is there:")?;
+        code_block(out, "sh", "", &format!("{} > before.yaml", get(object)))?;
+        writeln!(out)?;
     }
     for fix in fixes {
         match fix.kind {
-            FixKind::Advice => writeln!(out, "- {}", fix.text)?,
-            _ => writeln!(out, "{}:\n\n```sh\n{}\n```\n", fix.risk.word(), fix.text)?,
+            FixKind::Advice => writeln!(out, "- {}", prose(&fix.text))?,
+            _ => {
+                writeln!(out, "{}:", fix.risk.word())?;
+                code_block(out, "sh", "", &fix.text)?;
+                writeln!(out)?;
+            }
         }
     }
     Ok(())
@@ -176,17 +186,6 @@ fn roll_back(out: &mut String, finding: &Finding) -> std::fmt::Result {
     )
 }
 
-fn get(
-    ObjectRef {
-        kind,
-        namespace,
-        name,
-    }: &ObjectRef,
-) -> String {
-    let place = if namespace.is_empty() {
-        String::new()
-    } else {
-        format!(" -n {namespace}")
-    };
-    format!("kubectl get {} {name}{place} -o yaml", kind.to_lowercase())
+fn get(object: &ObjectRef) -> ShellCommand {
+    on("kubectl get {} {}", object).then(&" -o yaml".into())
 }

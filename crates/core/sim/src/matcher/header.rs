@@ -2,6 +2,7 @@
 
 use super::{StringMatcher, string};
 use crate::{Request, Tri};
+use meshladder_capture::snapshot::shown_value;
 use meshladder_text::json::Raw;
 
 /// A compiled header matcher.
@@ -115,7 +116,8 @@ impl HeaderMatcher {
         // Of several values, the one that matches is the one to name.
         let matching = values.find(|value| self.specifier.matches(value) == Tri::Yes);
         let value = matching.unwrap_or(first);
-        format!("header {name} `{value}` {}", self.specifier.verb(value))
+        let told = shown_value(name, value);
+        format!("header {name} `{told}` {}", self.specifier.verb(value))
     }
 }
 

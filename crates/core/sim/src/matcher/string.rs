@@ -2,6 +2,7 @@
 
 use super::unmodelled;
 use crate::{Tri, message};
+use meshladder_capture::snapshot::redacted_part;
 use meshladder_text::json::Raw;
 use meshladder_text::regex::Regex;
 
@@ -19,8 +20,14 @@ enum StringPattern {
     Suffix(Box<str>),
     Contains(Box<str>),
     Regex(Regex),
+    /// A value of which a part was redacted: what stood before and behind that, and whether the
+    /// whole is to be equal.
+    Redacted(Box<str>, Box<str>),
     Unmodelled(Box<str>),
 }
+
+/// The fact that is missing where a value was redacted.
+const REDACTED: &str = "the value it is compared with, which was redacted";
 
 impl StringMatcher {
     /// Compiles a `StringMatcher`.
@@ -37,22 +44,22 @@ impl StringMatcher {
 
     /// Equality.
     pub fn exact(text: &str) -> Self {
-        Self::of(StringPattern::Exact(text.into()))
+        Self::of(StringPattern::exact(text))
     }
 
     /// A prefix.
     pub fn prefix(text: &str) -> Self {
-        Self::of(StringPattern::Prefix(text.into()))
+        Self::of(StringPattern::prefix(text))
     }
 
     /// A suffix.
     pub fn suffix(text: &str) -> Self {
-        Self::of(StringPattern::Suffix(text.into()))
+        Self::of(StringPattern::inside(text, StringPattern::Suffix))
     }
 
     /// Some text inside.
     pub fn contains(text: &str) -> Self {
-        Self::of(StringPattern::Contains(text.into()))
+        Self::of(StringPattern::inside(text, StringPattern::Contains))
     }
 
     /// A regular expression for the whole value.
@@ -61,7 +68,7 @@ impl StringMatcher {
     }
 
     pub(super) fn of_regex(regex: Regex) -> Self {
-        Self::of(StringPattern::Regex(regex))
+        Self::of(StringPattern::regex(regex))
     }
 
     pub(super) fn unmodelled(what: &str) -> Self {
@@ -85,7 +92,19 @@ impl StringMatcher {
     /// Whether the value matches.
     pub fn matches(&self, value: &str) -> Tri {
         let (bytes, same) = (value.as_bytes(), self.ignore_case);
+        if redacted_part(value).is_some() {
+            return Tri::unknown("a value of the request, which was redacted");
+        }
         match &self.pattern {
+            StringPattern::Redacted(before, behind) => {
+                let fits = starts_with(bytes, before.as_bytes(), same)
+                    && ends_with(bytes, behind.as_bytes(), same);
+                if fits {
+                    Tri::unknown(REDACTED)
+                } else {
+                    Tri::No
+                }
+            }
             StringPattern::Exact(text) => equal(bytes, text.as_bytes(), same).into(),
             StringPattern::Prefix(text) => starts_with(bytes, text.as_bytes(), same).into(),
             StringPattern::Suffix(text) => ends_with(bytes, text.as_bytes(), same).into(),
@@ -104,6 +123,9 @@ impl StringMatcher {
             StringPattern::Suffix(text) => ("ends with", "does not end with", &**text),
             StringPattern::Contains(text) => ("contains", "does not contain", &**text),
             StringPattern::Regex(regex) => ("matches", "does not match", regex.pattern()),
+            StringPattern::Redacted(..) => {
+                return format!("cannot be compared without {REDACTED}");
+            }
             StringPattern::Unmodelled(fact) => return fact.to_string(),
         };
         let verb = if matches { yes } else { no };
@@ -151,14 +173,44 @@ fn contains(value: &[u8], text: &[u8], ignore_case: bool) -> bool {
 }
 
 impl StringPattern {
+    fn exact(text: &str) -> Self {
+        match redacted_part(text) {
+            Some(part) => Self::Redacted(text[..part.start].into(), text[part.end..].into()),
+            None => Self::Exact(text.into()),
+        }
+    }
+
+    fn prefix(text: &str) -> Self {
+        match redacted_part(text) {
+            Some(part) => Self::Redacted(text[..part.start].into(), Box::default()),
+            None => Self::Prefix(text.into()),
+        }
+    }
+
+    fn inside(text: &str, pattern: fn(Box<str>) -> Self) -> Self {
+        match redacted_part(text) {
+            Some(_) => Self::Redacted(Box::default(), Box::default()),
+            None => pattern(text.into()),
+        }
+    }
+
+    /// `[redacted]` is also a set of letters, which nobody writes.
+    fn regex(regex: Regex) -> Self {
+        if regex.pattern().contains("[redacted]") {
+            Self::Redacted(Box::default(), Box::default())
+        } else {
+            Self::Regex(regex)
+        }
+    }
+
     fn compile(key: &str, value: Raw<'_>) -> Self {
         let text = value.string().unwrap_or_default();
         match key {
-            "exact" => Self::Exact(text.into()),
-            "prefix" => Self::Prefix(text.into()),
-            "suffix" => Self::Suffix(text.into()),
-            "contains" => Self::Contains(text.into()),
-            "safe_regex" => Self::Regex(regex(value)),
+            "exact" => Self::exact(&text),
+            "prefix" => Self::prefix(&text),
+            "suffix" => Self::inside(&text, Self::Suffix),
+            "contains" => Self::inside(&text, Self::Contains),
+            "safe_regex" => Self::regex(regex(value)),
             "custom" => {
                 let name = message::text(value, "name");
                 Self::Unmodelled(unmodelled(&format!("the string matcher `{name}`")))

@@ -154,3 +154,37 @@ fn path_specifiers_differ_at_their_ends() {
         );
     }
 }
+
+#[test]
+fn what_was_redacted_is_not_compared() {
+    use super::StringMatcher;
+    for (matcher, value, wanted) in [
+        (
+            StringMatcher::exact("Bearer [redacted]"),
+            "Bearer abcdefghijk",
+            Tri::unknown(""),
+        ),
+        (
+            StringMatcher::exact("Bearer [redacted]"),
+            "Basic abcdefghijk",
+            Tri::No,
+        ),
+        (StringMatcher::exact("****"), "abcd", Tri::unknown("")),
+        (StringMatcher::prefix("k-[redacted]"), "x-1", Tri::No),
+        (
+            StringMatcher::prefix("k-[redacted]"),
+            "k-1",
+            Tri::unknown(""),
+        ),
+        (
+            StringMatcher::contains("[redacted]"),
+            "k-1",
+            Tri::unknown(""),
+        ),
+        (StringMatcher::regex("[redacted]"), "d", Tri::unknown("")),
+        (StringMatcher::exact("abc"), "[redacted]", Tri::unknown("")),
+        (StringMatcher::exact("*"), "*", Tri::Yes),
+    ] {
+        assert_eq!(matcher.matches(value), wanted, "{matcher:?} {value}");
+    }
+}

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
-use meshladder_capture::snapshot::Snapshot;
+use meshladder_capture::snapshot::{DocId, Snapshot, redact};
 use meshladder_judge::finding::{Change, Evidence, Finding, Fix, Patch, Risk};
 use meshladder_judge::report::Report;
 use meshladder_mesh::{Mesh, Object};
@@ -134,7 +135,36 @@ impl Edits {
 pub(super) fn diff(edits: &Edits) -> String {
     edits
         .by_file()
-        .map(|(origin, text, splices)| edit::unified(origin, text, &splices))
+        .map(|(origin, text, splices)| {
+            let mut covered = BTreeMap::new();
+            covered.extend(covered_lines(text));
+            let after = edit::apply(text, &splices);
+            covered.extend(covered_lines(&after));
+            let diff = edit::unified(origin, text, &splices);
+            let mut out = String::with_capacity(diff.len());
+            for line in diff.split_inclusive('\n') {
+                let (sign, rest) = line.split_at(line.chars().next().map_or(0, char::len_utf8));
+                out.push_str(sign);
+                out.push_str(covered.get(rest).map_or(rest, String::as_str));
+            }
+            out
+        })
+        .collect()
+}
+
+/// The lines of a file in which something is secret, each with what is shown in its place.
+fn covered_lines(text: &str) -> Vec<(String, String)> {
+    let mut bytes = text.as_bytes().to_vec();
+    if redact(&DocId::new("k8s/file.yaml"), &mut bytes) == 0 {
+        return Vec::new();
+    }
+    let covered = String::from_utf8_lossy(&bytes).into_owned();
+    let lines = text
+        .split_inclusive('\n')
+        .zip(covered.split_inclusive('\n'));
+    lines
+        .filter(|(before, after)| before != after)
+        .map(|(before, after)| (before.to_owned(), after.to_owned()))
         .collect()
 }
 
@@ -148,7 +178,7 @@ pub(super) fn apply(edits: &Edits) -> Result<(), Failure> {
                 format!("{origin} has changed while it was being read; run again"),
             ));
         }
-        fs::write(origin, edit::apply(text, &splices))
+        meshladder_collect::replace(Path::new(origin), edit::apply(text, &splices).as_bytes())
             .map_err(|error| Failure::new(UNREADABLE, format!("cannot write {origin}: {error}")))?;
     }
     for edit in edits.replacements.values() {

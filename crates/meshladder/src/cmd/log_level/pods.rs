@@ -133,7 +133,11 @@ pub(in crate::cmd) fn running(
     }
     let failure = Failure::new(UNREADABLE, format!("no running proxy for {target}"));
     Err(match snapshot.coverage(&Need::Objects(Kind::Pod)) {
-        Coverage::Denied(why) | Coverage::Partial(why) if !target.is_pod() => failure.hint(why),
+        Coverage::Denied(why) | Coverage::Partial(why) | Coverage::Lost(why)
+            if !target.is_pod() =>
+        {
+            failure.hint(why)
+        }
         _ => failure,
     })
 }

@@ -83,7 +83,7 @@ fn ask_first(found: &PodSelection, args: &LogLevel, wanted: &LevelRequest) -> Re
 
 /// Prints what happens until nobody tells any more, or nobody reads.
 fn print(happenings: &Receiver<RaiseEvent>, time: std::time::Duration) -> io::Result<()> {
-    let mut out = io::stdout();
+    let mut out = out::stdout();
     for happening in happenings {
         match happening {
             RaiseEvent::Line(pod, line) => {
@@ -92,6 +92,7 @@ fn print(happenings: &Receiver<RaiseEvent>, time: std::time::Duration) -> io::Re
                     "{pod}: {line}{}",
                     if line.ends_with('\n') { "" } else { "\n" }
                 )?;
+                out.flush()?;
             }
             RaiseEvent::Set(pod, change, cost) => out::note(&told::set(&pod, &change, &cost, time)),
         }
@@ -109,7 +110,7 @@ fn code(endings: &[Ending], is_interrupted: bool) -> u8 {
     };
     if endings
         .iter()
-        .any(|ending| matches!(ending.end, End::Left { .. }))
+        .any(|ending| matches!(ending.end, End::Left { .. } | End::Changed(_)))
     {
         return FAILED;
     }

@@ -1,5 +1,6 @@
 //! What was done and what it cost, in words.
 
+use meshladder_text::shell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -65,10 +66,28 @@ pub(super) fn ending(global: &Global, args: &LogLevel, ending: &Ending) {
     }
     match end {
         End::Untouched(why) => out::warn(&format!("{pod}: nothing was changed: {why}")),
-        End::Restored => out::note(&format!(
-            "{pod}: its levels are what they were; {}",
-            costs(cost)
-        )),
+        End::Restored { loud } => {
+            out::note(&format!(
+                "{pod}: its levels are what they were; {}",
+                costs(cost)
+            ));
+            if !loud.is_empty() {
+                out::warn(&format!(
+                    "{pod}: {} was so before this run: another run holds it, or has left it; \
+                     `meshladder log-level --audit` tells when nobody does",
+                    LogLevels(loud.clone()).told()
+                ));
+            }
+        }
+        End::Changed(levels) => out::error(
+            &format!(
+                "{pod}: somebody else has set {} meanwhile: left as it is",
+                LogLevels(levels.clone()).told()
+            ),
+            Some(
+                "`meshladder log-level --audit` shows what is not at its default, `--reset` sets it back",
+            ),
+        ),
         End::Gone => out::note(&format!("{pod} is no more: nothing is left to set back")),
         End::Left { levels, style, why } => {
             let commands = commands(global, args, ending, levels, *style).join("\n       ");
@@ -113,20 +132,24 @@ fn commands(
     let ProxyRef { namespace, pod, .. } = &ending.pod;
     let mut flags = String::new();
     if let Some(file) = &global.cluster.kubeconfig {
-        flags = format!(" --kubeconfig {}", file.display());
+        let file = file.display().to_string();
+        flags = format!(" --kubeconfig {}", shell::word(&file));
     }
     if !global.cluster.context.is_empty() {
-        flags.extend([format!(" --context {}", ending.context)]);
+        flags.extend([format!(" --context {}", shell::word(&ending.context))]);
     }
     let port = match args.proxy_admin_port {
         15000 => String::new(),
         port => format!(" --proxy-admin-port {port}"),
     };
     let told = LogLevels(levels.clone()).told();
+    let (pod, namespace) = (shell::word(pod), shell::word(namespace));
+    let told = shell::word(&told);
     let ours = format!("meshladder log-level {pod}.{namespace} --restore {told}{port}{flags}");
     let agent = |query: String| {
         format!(
-            "kubectl exec -n {namespace} {pod} -c istio-proxy{flags} -- pilot-agent request POST 'logging?{query}'"
+            "kubectl exec -n {namespace} {pod} -c istio-proxy{flags} -- pilot-agent request POST {}",
+            shell::word(&format!("logging?{query}"))
         )
     };
     [ours]

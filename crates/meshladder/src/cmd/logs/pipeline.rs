@@ -1,8 +1,10 @@
 //! Reads logs piece by piece and counts, with several threads.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
+use meshladder_capture::snapshot::{DocId, redact};
 use meshladder_judge::logs::{Chunk, Collector, Event, LineFilter, LogFormats, Stats};
 
 use super::BundleContext;
@@ -18,7 +20,13 @@ struct Piece {
     source: usize,
     first_line: u64,
     bytes: Vec<u8>,
+    /// Whether the lines come from a file, in which secrets are still to be found.
+    is_raw: bool,
 }
+
+/// Pieces are counted in so many lanes, whatever the number of threads: where a count has a limit,
+/// what is left out depends on the lanes, and must not depend on the machine.
+const LANES: usize = 8;
 
 /// Counts all lines. Also whether a log could not be read to its end.
 pub(super) fn count(
@@ -27,17 +35,9 @@ pub(super) fn count(
     settings: Settings<'_>,
     threads: usize,
 ) -> Result<(Stats, bool), Failure> {
-    if threads == 1 {
-        let mut collector = Collector::new(settings.0, settings.1);
-        let unread = pieces(inputs, behind, |piece| {
-            take(&mut collector, &piece);
-            Some(piece.bytes)
-        })?;
-        return Ok((collector.finish(), unread));
-    }
     std::thread::scope(|scope| {
         let (empty, used) = channel();
-        let (doors, workers): (Vec<_>, Vec<_>) = (0..threads)
+        let (doors, workers): (Vec<_>, Vec<_>) = (0..threads.clamp(1, LANES))
             .map(|_| {
                 let (door, work) = sync_channel(2);
                 let empty = empty.clone();
@@ -46,48 +46,71 @@ pub(super) fn count(
             .unzip();
         let unread = pieces_to(inputs, behind, &doors, &used);
         drop(doors);
-        let mut stats = Stats::default();
+        let mut lanes = BTreeMap::new();
         for worker in workers {
             // A panic in a worker is ours too.
-            stats.merge(
+            lanes.extend(
                 worker
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             );
         }
+        let mut stats = Stats::default();
+        for (_, lane) in lanes {
+            stats.merge(lane);
+        }
         Ok((stats, unread?))
     })
 }
 
-fn worker(settings: Settings<'_>, work: &Receiver<Piece>, empty: &Sender<Vec<u8>>) -> Stats {
-    let mut collector = Collector::new(settings.0, settings.1);
-    for piece in work {
-        take(&mut collector, &piece);
+/// Counts the pieces of some lanes; gives each lane with its counts.
+fn worker(
+    settings: Settings<'_>,
+    work: &Receiver<(usize, Piece)>,
+    empty: &Sender<Vec<u8>>,
+) -> Vec<(usize, Stats)> {
+    let mut lanes: BTreeMap<usize, Collector<'_>> = BTreeMap::new();
+    for (lane, mut piece) in work {
+        let collector = lanes
+            .entry(lane)
+            .or_insert_with(|| Collector::new(settings.0, settings.1));
+        take(collector, &mut piece);
         // The reader may be gone.
         let _ = empty.send(piece.bytes);
     }
-    collector.finish()
+    let finish = |(lane, collector): (usize, Collector<'_>)| (lane, collector.finish());
+    lanes.into_iter().map(finish).collect()
 }
 
-/// Pieces go round, so that the same threads give the same answer.
+/// Pieces go round the lanes, and each lane has its worker.
 fn pieces_to(
     inputs: &[LogInput],
     behind: Option<&BundleContext>,
-    doors: &[SyncSender<Piece>],
+    doors: &[SyncSender<(usize, Piece)>],
     used: &Receiver<Vec<u8>>,
 ) -> Result<bool, Failure> {
-    let mut turn = doors.iter().cycle();
+    let mut turn = (0..LANES).cycle();
     pieces(inputs, behind, |piece| {
-        turn.next()?.send(piece).ok()?;
+        let lane = turn.next()?;
+        doors[lane % doors.len()].send((lane, piece)).ok()?;
         Some(used.try_recv().unwrap_or_default())
     })
 }
 
-fn take(collector: &mut Collector<'_>, piece: &Piece) {
+/// Takes the secrets out of lines that come from a file: those of a bundle have none.
+fn clean(piece: &mut Piece) {
+    if piece.is_raw {
+        redact(&DocId::new("logs/-/-/-.log"), &mut piece.bytes);
+    }
+}
+
+fn take(collector: &mut Collector<'_>, piece: &mut Piece) {
+    clean(piece);
     let Piece {
         source,
         first_line,
         bytes,
+        ..
     } = piece;
     let text = text_of(bytes);
     collector.chunk(Chunk {
@@ -110,11 +133,13 @@ pub(super) fn each(
     mut tell: impl FnMut(Event<'_>) -> bool,
 ) -> Result<bool, Failure> {
     let mut collector = Collector::new(settings.0, settings.1);
-    pieces(inputs, behind, |piece| {
+    pieces(inputs, behind, |mut piece| {
+        clean(&mut piece);
         let Piece {
             source,
             first_line,
             bytes,
+            ..
         } = piece;
         let text = text_of(&bytes);
         let mut goes_on = true;
@@ -148,6 +173,7 @@ fn pieces(
                 source,
                 first_line: 1,
                 bytes: text,
+                is_raw: false,
             })
             .is_none()
             {
@@ -162,6 +188,7 @@ fn pieces(
                     source,
                     first_line,
                     bytes: std::mem::take(&mut bytes),
+                    is_raw: true,
                 }) {
                     Some(buffer) => bytes = buffer,
                     None => return Ok(unread),

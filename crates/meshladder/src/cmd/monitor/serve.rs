@@ -54,16 +54,16 @@ pub(super) fn run(global: &Global, args: &Serve) -> Outcome {
         families: Vec::new(),
     }));
     let (shown, most) = (Arc::clone(&state), args.max_series);
-    std::thread::scope(|scope| {
+    let served = std::thread::scope(|scope| {
         scope.spawn(|| {
             loop {
                 read(global, args, &state);
                 std::thread::sleep(args.every);
             }
         });
-        http::serve(&listener, &|path| answer(path, &shown, most));
+        http::serve(listener, &args.host, move |path| answer(path, &shown, most))
     });
-    Ok(0)
+    served.map(|()| 0).map_err(cannot)
 }
 
 fn answer(path: &str, state: &RwLock<State>, most: usize) -> http::HttpAnswer {

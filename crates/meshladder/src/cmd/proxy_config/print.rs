@@ -1,7 +1,7 @@
 //! One listing in the format that was asked for, written as it is made.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, Write};
 
 use meshladder_capture::envoy::clusters::{ClusterStatuses, HostStatus};
 use meshladder_capture::envoy::dump::Resource;
@@ -18,7 +18,7 @@ use crate::out;
 
 pub(super) struct Printer<'d> {
     output: Output,
-    out: BufWriter<Stdout>,
+    out: out::Stdout,
     document: &'d Document,
 }
 

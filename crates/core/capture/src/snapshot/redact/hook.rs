@@ -120,6 +120,93 @@ pub(super) fn curl_login(text: &[u8], start: usize) -> Option<Range<usize>> {
     None
 }
 
+/// The password in what follows the name of a program: `mysql -pPASSWORD`, `sshpass -p PASSWORD`,
+/// `docker login -p PASSWORD`, `redis-cli -a PASSWORD`.
+pub(super) fn program_password(text: &[u8], start: usize) -> Option<Range<usize>> {
+    if !text.get(start).is_some_and(|&b| is_between(b)) {
+        return None;
+    }
+    let end = text.len().min(start + COMMAND);
+    let line = &text[start..end];
+    let end = start + memchr::memchr3(b'}', b';', b'\n', line).unwrap_or(line.len());
+    let mut at = start;
+    let mut is_next = false;
+    while at < end {
+        let word = at..run(&text[..end], at, |b| !is_between(b));
+        let arg = &text[word.clone()];
+        at = word.end + 1;
+        let password = match arg {
+            [] => continue,
+            b"-p" | b"-a" | b"--pass" => {
+                is_next = true;
+                continue;
+            }
+            _ if is_next => word.clone(),
+            [b'-', b'p', first, ..] if *first != b'r' => word.start + 2..word.end,
+            _ => continue,
+        };
+        is_next = false;
+        if is_argument_secret(&text[password.clone()]) {
+            return Some(password);
+        }
+    }
+    None
+}
+
+/// The password of `-u user:password`.
+pub(super) fn flag_login(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let word = next_argument(text, at)?;
+    let login = &text[word.clone()];
+    let colon = memchr::memchr(b':', login)?;
+    let is_login = colon > 0 && !login[colon..].starts_with(b"://");
+    let password = word.start + colon + 1..word.end;
+    let is_number = text[password.clone()].iter().all(u8::is_ascii_digit);
+    let is_secret = is_login && !is_number && !name::is_placeholder(&text[password.clone()]);
+    is_secret.then_some(password)
+}
+
+/// What follows `-p` in a list of arguments.
+pub(super) fn flag_password(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let word = next_argument(text, at)?;
+    is_argument_secret(&text[word.clone()]).then_some(word)
+}
+
+/// The argument after the one that ends at a place: behind blanks, quotes, a comma or the dash of a
+/// list.
+fn next_argument(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let near = &text[..text.len().min(at + PATH)];
+    let start = run(near, at, is_between);
+    let start = match near.get(start..start + 2) {
+        Some(b"- ") => run(near, start + 1, is_between),
+        _ => start,
+    };
+    let end = run(near, start, |b| !is_between(b));
+    (end > start).then_some(start..end)
+}
+
+/// Whether an argument may be a password: no port, path, flag or plain word.
+fn is_argument_secret(value: &[u8]) -> bool {
+    let is_of_port = |b: &u8| b.is_ascii_digit() || b".:-".contains(b);
+    !value.is_empty()
+        && !value.starts_with(b"-")
+        && !value.contains(&b'/')
+        && !value.iter().all(is_of_port)
+        && !value.iter().all(u8::is_ascii_lowercase)
+        && !name::is_placeholder(value)
+}
+
+/// The last part of a line of `.pgpass`, of which `found` is the port, or with it any database.
+pub(super) fn pgpass(text: &[u8], found: Range<usize>) -> Option<Range<usize>> {
+    let is_any = text[found.clone()].ends_with(b"*:");
+    let at = found.end - if is_any { 2 } else { 0 };
+    let near = &text[..text.len().min(at + PATH)];
+    let end = run(near, at, |b| b > b' ' && !b"\"'\\".contains(&b));
+    let mut parts = text[at..end].splitn(3, |&b| b == b':');
+    let [database, user, password] = [parts.next()?, parts.next()?, parts.next()?];
+    let fits = !database.is_empty() && !user.is_empty() && !password.is_empty();
+    fits.then_some(end - password.len()..end)
+}
+
 fn is_between(b: u8) -> bool {
     b <= b' ' || b"\"',\\[]".contains(&b)
 }

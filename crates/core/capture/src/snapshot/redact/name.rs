@@ -31,7 +31,7 @@ impl NameClass {
 }
 
 /// The words before `key` that make it a secret one.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 22] = [
     "api",
     "app",
     "access",
@@ -52,6 +52,8 @@ const KEYS: [&str; 20] = [
     "jwt",
     "deploy",
     "storage",
+    "license",
+    "licence",
 ];
 /// The words before `secret` that make it a value, not a reference to one.
 const SECRETS: [&str; 13] = [
@@ -100,6 +102,10 @@ pub(super) fn class(name: &[u8]) -> Option<NameClass> {
         last = pop_word(&mut rest);
     }
     let before = pop_word(&mut rest);
+    // Rails' `secret_key_base`.
+    if is_one(last, &["base"]) && is_one(before, &["key"]) {
+        return is_one(pop_word(&mut rest), &KEYS).then_some(NameClass::Credential);
+    }
     if is_password(last, before, is_env) {
         return Some(NameClass::Password);
     }
@@ -114,7 +120,10 @@ pub(super) fn class(name: &[u8]) -> Option<NameClass> {
         }
         return None;
     }
-    let is_env_auth = is_one(last, &["auth"]) && is_env && !before.is_empty();
+    let is_env_auth = is_one(last, &["auth"]) && is_env;
+    if is_env_auth && before.is_empty() {
+        return (name == b"AUTH").then_some(NameClass::Unsure);
+    }
     if is_env_auth || TAILS.iter().any(|tail| ends_with(last, tail)) {
         return Some(NameClass::Credential);
     }
@@ -141,7 +150,16 @@ pub(super) fn class(name: &[u8]) -> Option<NameClass> {
 }
 
 fn is_password(last: &[u8], before: &[u8], is_env: bool) -> bool {
-    for tail in ["password", "passwords", "passwd", "passphrase"] {
+    for tail in [
+        "password",
+        "passwords",
+        "passwd",
+        "passphrase",
+        "bindpw",
+        "rootpw",
+        "requirepass",
+        "masterauth",
+    ] {
         if ends_with(last, tail) {
             return true;
         }
@@ -153,7 +171,7 @@ fn is_password(last: &[u8], before: &[u8], is_env: bool) -> bool {
         return !is_env || has_more;
     }
     if is_one(last, &["pass"]) {
-        return has_more || is_one(before, &USERS);
+        return has_more || before.is_empty() || is_one(before, &USERS);
     }
     is_one(last, &["pw"]) && has_more
 }
@@ -183,9 +201,9 @@ pub(super) fn is_secret(class: NameClass, value: &[u8]) -> bool {
 
 /// Whether a value is no secret under any name.
 pub(super) fn is_harmless(value: &[u8]) -> bool {
-    const WORDS: [&str; 18] = [
-        "true", "false", "yes", "no", "on", "off", "null", "none", "nil", "~", "trace", "debug",
-        "info", "warning", "warn", "error", "critical", "optional",
+    const WORDS: [&str; 19] = [
+        "*", "true", "false", "yes", "no", "on", "off", "null", "none", "nil", "~", "trace",
+        "debug", "info", "warning", "warn", "error", "critical", "optional",
     ];
     value.is_empty() || is_one(value, &WORDS) || is_placeholder(value) || is_path(value)
 }

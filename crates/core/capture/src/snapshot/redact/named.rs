@@ -23,10 +23,14 @@ enum NameRole {
 impl NameRole {
     fn of(name: &[u8]) -> Option<Self> {
         match name {
-            b"Secret" | b"SecretList" => Some(Self::Kind),
             b"kty" | b"stringData" => Some(Self::Telltale),
             b"auths" => Some(Self::Holder),
             _ => {
+                if name.eq_ignore_ascii_case(b"Secret") && name != b"secret" && name != b"SECRET"
+                    || name.eq_ignore_ascii_case(b"SecretList")
+                {
+                    return Some(Self::Kind);
+                }
                 if let Some(class) = name::class(name) {
                     return Some(Self::Named(class));
                 }
@@ -38,8 +42,9 @@ impl NameRole {
     /// Whether it can be told by the key that it is the value of.
     fn is_value_of(self, key: &[u8]) -> bool {
         match self {
-            Self::Kind => key == b"kind",
-            Self::Named(_) => key == b"name" || key == b"key",
+            Self::Kind => key.eq_ignore_ascii_case(b"kind"),
+            // `kind: secret` is none that an API server takes, and what it holds is secret anyway.
+            Self::Named(_) => key == b"name" || key == b"key" || key.eq_ignore_ascii_case(b"kind"),
             Self::Telltale | Self::Holder => false,
         }
     }
@@ -65,6 +70,9 @@ impl SecretFinder<'_> {
         if token.len() > MAX_NAME {
             return;
         }
+        if self.text[token.clone()].starts_with(b"AGE-SECRET-KEY-1") {
+            return self.mark(Some(token));
+        }
         let Some(role) = NameRole::of(&self.text[token.clone()]) else {
             return;
         };
@@ -72,6 +80,11 @@ impl SecretFinder<'_> {
             return self.quoted(role, token, quote);
         }
         if self.open_string(&token) {
+            return;
+        }
+        if let NameRole::Named(class) = role
+            && self.apart(class, &token)
+        {
             return;
         }
         match (role, self.text.get(token.end)) {
@@ -89,13 +102,36 @@ impl SecretFinder<'_> {
     /// The whole name that a needle is a part of, as far as a name may reach.
     fn name_around(&self, hit: &Range<usize>) -> Range<usize> {
         // Some needles end with the sign behind the name.
-        let has_sign = matches!(self.text[hit.end - 1], b'"' | b'=' | b':' | b'\\');
-        let letters = hit.end - usize::from(has_sign);
+        let mut letters = hit.end;
+        while letters > hit.start && !name::is_part(self.text[letters - 1]) {
+            letters -= 1;
+        }
         let floor = hit.start.saturating_sub(MAX_NAME);
         let ceiling = self.text.len().min(hit.end + MAX_NAME);
-        let start = word_start(&self.text[floor..], hit.start - floor, name::is_part);
+        let start = floor + word_start(&self.text[floor..], hit.start - floor, name::is_part);
         let end = run(&self.text[..ceiling], letters, name::is_part);
-        floor + start..end
+        // `request.headers[x-api-key]` of a policy.
+        let is_in_brackets = start > floor && self.text[start - 1] == b'[';
+        if is_in_brackets && self.byte(end) == Some(b']') {
+            let is_part = |b| name::is_part(b) || b == b'[';
+            return floor + word_start(&self.text[floor..], hit.start - floor, is_part)..end + 1;
+        }
+        self.with_domain(start, floor)..end
+    }
+
+    /// Where a name starts with the domain before it: `shop.example/api-token` of an annotation.
+    fn with_domain(&self, start: usize, floor: usize) -> usize {
+        let Some(slash) = start.checked_sub(1).filter(|&at| self.text[at] == b'/') else {
+            return start;
+        };
+        let domain = floor + word_start(&self.text[floor..], slash - floor, name::is_part);
+        let before = domain.checked_sub(1).map(|at| self.text[at]);
+        let is_key = matches!(before, None | Some(b'"' | b'\'' | b' ' | b'\n' | b'{'));
+        if is_key && self.text[domain..slash].contains(&b'.') {
+            domain
+        } else {
+            start
+        }
     }
 
     pub(super) fn byte(&self, at: usize) -> Option<u8> {
@@ -161,6 +197,16 @@ impl SecretFinder<'_> {
                 self.block.push(token.start - 1);
             }
             Some(b':') => self.value_of(&token, after + 1),
+            // XML: `<property name="password" value="…"/>`.
+            Some(b'v') if self.text[after..].starts_with(b"value=") => {
+                if let (NameRole::Named(class), Some(quote @ (b'"' | b'\''))) =
+                    (role, self.byte(after + 6))
+                {
+                    let value = after + 7..flow::close_quote(self.text, after + 7, quote);
+                    let is_secret = name::is_secret(class, &self.text[value.clone()]);
+                    self.mark(is_secret.then_some(value));
+                }
+            }
             next => {
                 if next == Some(b',') && self.is_before_value(&token, quote) {
                     self.value_of(&token, after + 1);
@@ -186,9 +232,12 @@ impl SecretFinder<'_> {
 
     /// Judges what follows a name by that name.
     pub(super) fn value_of(&mut self, name: &Range<usize>, at: usize) {
+        if self.is_label(name.start) {
+            return;
+        }
         let name = &self.text[name.clone()];
         let is_wanted = match self.byte(flow::skip_space(self.text, at)) {
-            Some(b'{') => object::wanted_below(name).is_some(),
+            Some(b'{') => object::wanted_below(name).is_some() || object::is_compared(name),
             Some(b'[') => {
                 object::wanted_below(name).is_some() || name::class(name) == Some(NameClass::Header)
             }
@@ -209,6 +258,22 @@ impl SecretFinder<'_> {
         let mut spans = Vec::new();
         object::member(&String::from_utf8_lossy(name), &value, &mut spans);
         self.spans(spans);
+    }
+
+    /// Whether a key in braces is that of a label.
+    fn is_label(&self, key: usize) -> bool {
+        /// Labels are few and short.
+        const NEAR_LABELS: usize = 2048;
+        let quoted = key
+            .checked_sub(1)
+            .filter(|&at| matches!(self.text[at], b'"' | b'\''));
+        let key = quoted.unwrap_or(key);
+        let floor = key.saturating_sub(NEAR_LABELS);
+        let Some(open) = flow::opener(self.text, key, None, floor) else {
+            return false;
+        };
+        let around = self.key_before(open);
+        around.is_some_and(|(around, _)| object::is_label_map(&self.text[around]))
     }
 
     /// A name that is a value: `"kind": "Secret"`, `"name": "DB_PASSWORD"`.

@@ -28,6 +28,14 @@ pub(super) enum Hint {
     Dsn,
     /// A program that is given a login: `curl -u user:password`.
     Curl,
+    /// A program that is given a password: `mysql -pPASSWORD`.
+    Program,
+    /// `-u`, of any program.
+    LoginFlag,
+    /// `-p` as an argument of its own.
+    PasswordFlag,
+    /// The port in a line of a `.pgpass` file: `host:5432:database:user:password`.
+    PgPass,
     /// The path of a URL to which whoever knows it may post.
     Hook(SecretHook),
     /// `://` as some write it in JSON.
@@ -126,22 +134,65 @@ const NEEDLES: [(&str, Hint); 81] = {
     ]
 };
 
+/// Words that are looked for only where they may stand.
+const RARE: [(&str, Hint); 35] = {
+    use Hint::{LoginFlag, Name, PasswordFlag, PgPass, Prefix as P, Program};
+    [
+        ("indpw", Name),
+        ("INDPW", Name),
+        ("ootpw", Name),
+        ("equirepass", Name),
+        ("asterauth", Name),
+        ("pass\"", Name),
+        ("pass=", Name),
+        ("pass:", Name),
+        ("pass =", Name),
+        ("pass>", Name),
+        ("PASS\"", Name),
+        ("PASS=", Name),
+        ("PASS:", Name),
+        ("AUTH\"", Name),
+        ("AUTH=", Name),
+        ("AUTH:", Name),
+        ("sshpass", Program),
+        ("mysql", Program),
+        ("mariadb", Program),
+        ("mongo", Program),
+        ("redis-cli", Program),
+        (" login", Program),
+        (" -u ", LoginFlag),
+        ("\"-u\"", LoginFlag),
+        ("- -u\n", LoginFlag),
+        ("\"-p\"", PasswordFlag),
+        ("- -p\n", PasswordFlag),
+        (":5432:", PgPass),
+        (":*:*:", PgPass),
+        ("hf_", P(&Prefix::GITHUB)),
+        ("SG.", P(&Prefix::SENDGRID)),
+        ("sk-", P(&Prefix::LONG)),
+        ("dckr_pat_", P(&Prefix::LONG)),
+        ("whsec_", P(&Prefix::LONG)),
+        ("glsa_", P(&Prefix::LONG)),
+    ]
+};
+
 enum NeedleSearch {
     Packed(packed::Searcher),
     /// For machines without the vector instructions.
     Automaton(AhoCorasick),
 }
 
-static SEARCH: LazyLock<NeedleSearch> = LazyLock::new(NeedleSearch::new);
+static SEARCH: LazyLock<NeedleSearch> = LazyLock::new(|| NeedleSearch::of(&NEEDLES));
+static RARE_SEARCH: LazyLock<NeedleSearch> = LazyLock::new(|| NeedleSearch::of(&RARE));
 
 impl NeedleSearch {
-    fn new() -> Self {
-        let words = NEEDLES.map(|(word, _)| word);
+    fn of(needles: &[(&'static str, Hint)]) -> Self {
+        let words = needles.iter().map(|(word, _)| word);
         // The limit is 64 words; measured on dumps, these few more cost nothing.
         let packed = packed::Config::new()
             .heuristic_pattern_limits(false)
             .builder()
-            .extend(words)
+            .extend(words.clone())
             .build();
         if let Some(searcher) = packed {
             return Self::Packed(searcher);
@@ -154,16 +205,30 @@ impl NeedleSearch {
 }
 
 /// Calls `found` with every needle in the text, from left to right.
-pub(super) fn each(text: &[u8], mut found: impl FnMut(Hint, Range<usize>)) {
-    match &*SEARCH {
+pub(super) fn each(text: &[u8], found: impl FnMut(Hint, Range<usize>)) {
+    search(&SEARCH, &NEEDLES, text, found);
+}
+
+/// Calls `found` with every rare needle in the text, from left to right.
+pub(super) fn each_rare(text: &[u8], found: impl FnMut(Hint, Range<usize>)) {
+    search(&RARE_SEARCH, &RARE, text, found);
+}
+
+fn search(
+    search: &NeedleSearch,
+    needles: &[(&str, Hint)],
+    text: &[u8],
+    mut found: impl FnMut(Hint, Range<usize>),
+) {
+    match search {
         NeedleSearch::Packed(searcher) => {
             for hit in searcher.find_iter(text) {
-                found(NEEDLES[hit.pattern().as_usize()].1, hit.range());
+                found(needles[hit.pattern().as_usize()].1, hit.range());
             }
         }
         NeedleSearch::Automaton(automaton) => {
             for hit in automaton.find_iter(text) {
-                found(NEEDLES[hit.pattern().as_usize()].1, hit.range());
+                found(needles[hit.pattern().as_usize()].1, hit.range());
             }
         }
     }

@@ -17,7 +17,10 @@ pub(super) fn tree(node: &Node, out: &mut Spans) {
         Value::Object(members) => {
             object(node, out);
             for member in members {
-                tree(&member.value, out);
+                // Labels are names that people give, and selectors go by them.
+                if !is_label_map(member.key.as_bytes()) {
+                    tree(&member.value, out);
+                }
             }
         }
         Value::Array(items) => {
@@ -30,12 +33,25 @@ pub(super) fn tree(node: &Node, out: &mut Spans) {
     }
 }
 
+/// Whether the values below a member of that name are labels, whatever they are called.
+pub(super) fn is_label_map(key: &[u8]) -> bool {
+    const MAPS: [&[u8]; 6] = [
+        b"labels",
+        b"matchLabels",
+        b"selector",
+        b"nodeSelector",
+        b"sourceLabels",
+        b"podLabels",
+    ];
+    MAPS.contains(&key)
+}
+
 /// Judges one object: what its members say of each other, and each by its name.
 pub(super) fn object(node: &Node, out: &mut Spans) {
     if is_secret(node) {
         secret(node, out);
     }
-    if node.str_at("kind") == Some("SecretList") {
+    if kinds(node).any(|kind| kind.eq_ignore_ascii_case("SecretList")) {
         for item in node.items_at("items") {
             secret(item, out);
         }
@@ -65,6 +81,7 @@ pub(super) fn member(key: &str, value: &Node, out: &mut Spans) {
             if let Some(is_wanted) = wanted_below(key) {
                 members_below(value, is_wanted, out);
             }
+            matched(key, value, out);
             // `"Authorization": ["Bearer …"]`, as Go writes headers.
             for item in value.items() {
                 if item.str().is_some_and(|text| is_secret_value(key, text)) {
@@ -74,6 +91,37 @@ pub(super) fn member(key: &str, value: &Node, out: &mut Spans) {
         }
         Value::Null | Value::Bool(_) => {}
     }
+}
+
+/// What a header or a parameter that carries a credential is compared with.
+fn matched(key: &[u8], value: &Node, out: &mut Spans) {
+    if !is_compared(key) {
+        return;
+    }
+    for how in ["exact", "prefix", "suffix", "contains"] {
+        let Some(wanted) = value.get(how) else {
+            continue;
+        };
+        // `prefix: "Bearer "` says only which kind of credential.
+        let is_secret = |text: &str| !is_scheme(text) && is_secret_value(key, text);
+        if wanted.str().is_some_and(is_secret) {
+            out.push(wanted.span.range());
+        }
+    }
+}
+
+/// Whether a value of that name may be compared with a credential.
+pub(super) fn is_compared(key: &[u8]) -> bool {
+    matches!(
+        name::class(key),
+        Some(NameClass::Password | NameClass::Credential | NameClass::Header)
+    )
+}
+
+/// `Bearer`, `Basic `: a scheme without its credential.
+fn is_scheme(text: &str) -> bool {
+    let word = text.trim_end();
+    !word.is_empty() && word.len() < 12 && word.bytes().all(|b| b.is_ascii_alphabetic())
 }
 
 fn is_secret_value(key: &[u8], text: &str) -> bool {
@@ -98,11 +146,24 @@ pub(super) fn wanted_below(key: &[u8]) -> Option<MemberTest> {
 /// An object without a kind, or with a part of one, may be a Secret that was cut off there: kubectl
 /// writes `data` first.
 fn is_secret(node: &Node) -> bool {
-    if let Some(kind) = node.str_at("kind") {
-        return "Secret".starts_with(kind);
+    let mut kinds = kinds(node).peekable();
+    if kinds.peek().is_some() {
+        return kinds.any(|kind| {
+            let start = "Secret".get(..kind.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(kind))
+        });
     }
     let has_data = node.get("apiVersion").is_some() && node.get("data").is_some();
     has_data || node.get("stringData").is_some()
+}
+
+/// What an object says it is: of members with the same name all count, however they are written.
+fn kinds(node: &Node) -> impl Iterator<Item = &str> {
+    let kinds = node
+        .members()
+        .iter()
+        .filter(|member| member.key.eq_ignore_ascii_case("kind"));
+    kinds.filter_map(|member| Some(member.value.str()?.trim()))
 }
 
 /// All values go; key names, type and metadata stay.
@@ -157,7 +218,19 @@ fn pair(node: &Node, out: &mut Spans) {
     let Some(name) = node.str_at("name").or_else(|| node.str_at("key")) else {
         return;
     };
-    for key in ["value", "raw_value", "rawValue"] {
+    for key in [
+        "value",
+        "raw_value",
+        "rawValue",
+        "values",
+        "notValues",
+        "string_match",
+        "stringMatch",
+        "exact_match",
+        "exactMatch",
+        "prefix_match",
+        "prefixMatch",
+    ] {
         if let Some(value) = node.get(key) {
             member(name, value, out);
         }

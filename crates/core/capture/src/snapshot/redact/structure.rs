@@ -11,7 +11,7 @@ use meshladder_text::yaml::{self, Scalars};
 const MAX_SECRET: usize = 4 << 20;
 
 /// What is larger than this is read by lines alone: a tree takes many times the memory of its text.
-const MAX_TREE: usize = 16 << 20;
+const MAX_TREE: usize = 8 << 20;
 
 impl<'a> SecretFinder<'a> {
     /// Judges the names and values that were left until the whole text was seen.

@@ -67,6 +67,14 @@ impl Prefix {
         part: |b| b.is_ascii_alphanumeric() || b"./".contains(&b),
         keep: true,
     };
+    /// `SG.` and two parts.
+    pub(super) const SENDGRID: Self = Self {
+        skip: 0,
+        at_least: 40,
+        at_most: usize::MAX,
+        part: |b| is_base64url(b) || b == b'.',
+        keep: false,
+    };
     pub(super) const GZIP: Self = Self {
         skip: 0,
         at_least: 60,

@@ -18,7 +18,9 @@ impl SecretFinder<'_> {
             Some(quote @ (b'"' | b'\'')) if class != NameClass::Unsure => {
                 start..flow::close_quote(self.text, start, quote)
             }
-            None if self.depth > 0 && class != NameClass::Unsure => start..self.end_of_line(start),
+            None if self.depth.strings > 0 && class != NameClass::Unsure => {
+                start..self.end_of_line(start)
+            }
             _ if self.format == TextSyntax::Yaml && self.is_item(name.start) => {
                 start..self.end_of_line(start)
             }
@@ -31,6 +33,55 @@ impl SecretFinder<'_> {
             _ => name::is_secret(class, value),
         };
         self.mark(is_secret.then_some(range));
+    }
+
+    /// A value that does not follow its name at once: `password = "x"` in TOML, Lua or AWS'
+    /// credentials, `<password>x</password>`, `login a password x` in a `.netrc`.
+    pub(super) fn apart(&mut self, class: NameClass, name: &Range<usize>) -> bool {
+        let sign = run(self.text, name.end, |b| b == b' ' || b == b'\t');
+        let before = name.start.checked_sub(1).and_then(|at| self.byte(at));
+        match self.byte(sign) {
+            Some(b'>') if before == Some(b'<') && sign == name.end => {
+                let start = sign + 1;
+                let range = start..run(self.text, start, |b| !matches!(b, b'<' | b'\n'));
+                let is_secret = name::is_secret(class, &self.text[range.clone()]);
+                self.mark(is_secret.then_some(range));
+                true
+            }
+            Some(b'=') if sign > name.end && !matches!(self.byte(sign + 1), Some(b'=' | b'~')) => {
+                let skipped = sign + 1 + usize::from(self.byte(sign + 1) == Some(b'>'));
+                let start = run(self.text, skipped, |b| b == b' ' || b == b'\t');
+                let is_quoted = matches!(self.byte(start), Some(b'"' | b'\''));
+                let range = self.word_at(start);
+                let value = &self.text[range.clone()];
+                let line = memchr::memrchr(b'\n', &self.text[..name.start]).map_or(0, |at| at + 1);
+                let is_first = self.text[line..name.start].trim_ascii().is_empty();
+                let is_secret = name::is_secret(class, value)
+                    && (is_quoted || is_first || is_told_secret(class, value, false));
+                self.mark(is_secret.then_some(range));
+                true
+            }
+            Some(_) if sign > name.end && class == NameClass::Password && self.is_netrc(name) => {
+                let range = self.word_at(sign);
+                self.mark((!name::is_harmless(&self.text[range.clone()])).then_some(range));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a `login` with its user stands before the name.
+    fn is_netrc(&self, name: &Range<usize>) -> bool {
+        const ENTRY: usize = 128;
+        let near = &self.text[name.start.saturating_sub(ENTRY)..name.start];
+        let Some(login) = memchr::memmem::rfind(near, b"login ") else {
+            return false;
+        };
+        near[login..]
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty())
+            .count()
+            == 2
     }
 
     /// `password: x`. Error messages have the same form, so a plain word is none: `token: expired`.

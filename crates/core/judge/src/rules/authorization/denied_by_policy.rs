@@ -7,6 +7,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -150,9 +151,9 @@ fn unread(case: &Case<'_>, denial: Denial<'_>, id: &ObjectRef, rule: usize, out:
     let server = denial.server.reference();
     let finding = out.find(id.clone(), message, denial.proof);
     finding.hits(server).confidence(Confidence::Likely);
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl get authorizationpolicy {} -n {} -o yaml",
-        id.name, id.namespace
+        &[&id.name, &id.namespace],
     )));
     finding.fix(Fix::delete(id).unchecked("the object could not be read"));
 }

@@ -1,5 +1,7 @@
 //! See the page beside this file.
 
+use std::collections::BTreeSet;
+
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::called_service::CalledService;
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
@@ -40,11 +42,18 @@ pub(super) const TYPE: &str = "envoy.extensions.filters.http.ext_authz.";
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut known: Vec<ObjectRef> = Vec::new();
+    let servers = case.map(servers);
+    let is_asked = |pod: &PodFacts| {
+        let name = (pod.namespace.as_str(), pod.name.as_str());
+        servers
+            .as_ref()
+            .is_none_or(|servers| servers.contains(&name))
+    };
     for pod in facts
         .mesh
         .pods
         .iter()
-        .filter(|pod| pod.has_proxy && is_asked(case, pod))
+        .filter(|pod| pod.has_proxy && is_asked(pod))
     {
         out.examined();
         for (filter, value) in accounts::envoy_filters(facts, pod, TYPE) {
@@ -66,15 +75,15 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     }
 }
 
-fn is_asked(case: Option<&Case<'_>>, pod: &PodFacts) -> bool {
-    case.is_none_or(|case| {
-        case.seen
-            .is_none_or(|seen| seen.code == 403 || seen.has("UAEX"))
-            && case
-                .servers
-                .iter()
-                .any(|server| server.reference() == pod.reference())
-    })
+/// The servers of a request that may have been refused so, by namespace and name.
+fn servers<'c>(case: &'c Case<'_>) -> BTreeSet<(&'c str, &'c str)> {
+    let may_be = case
+        .seen
+        .is_none_or(|seen| seen.code == 403 || seen.has("UAEX"));
+    let servers = case.servers.iter().filter(|_| may_be);
+    servers
+        .map(|server| (server.namespace.as_str(), server.name.as_str()))
+        .collect()
 }
 
 /// Why the service of an `ExtAuthz` cannot be asked; none when it can, or when nothing depends on
@@ -169,7 +178,7 @@ fn see_denial(facts: &Facts<'_>, case: Option<&Case<'_>>, finding: &mut crate::f
 
 /// The provider of a CUSTOM policy: `extensionProviders` name its Service.
 fn provider(facts: &Facts<'_>, case: Option<&Case<'_>>, pod: &PodFacts, out: &mut Sink) {
-    for policy in super::denial::policies(facts, pod, "CUSTOM") {
+    for policy in super::denial::policies(facts, case, pod, "CUSTOM") {
         let name = policy
             .spec_at(["provider", "name"])
             .and_then(Node::str)

@@ -8,6 +8,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_sim::rbac::PolicyName;
+use meshladder_text::shell;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -149,9 +150,9 @@ fn unread(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .see(denial.proof)
         .hits(denial.server.reference())
         .confidence(Confidence::Likely);
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl get authorizationpolicy {} -n {} -o yaml",
-        id.name, id.namespace
+        &[&id.name, &id.namespace],
     )));
 }
 

@@ -7,6 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{ObjectRef, PodFacts};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -69,9 +70,9 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     finding
         .confidence(Confidence::Likely)
         .hits(ObjectRef::of(Kind::Pod, namespace, name));
-    let restart = format!(
+    let restart = shell::command(
         "kubectl rollout restart deployment/{} -n {}",
-        istiod.name, istiod.namespace
+        &[&istiod.name, &istiod.namespace],
     );
     finding.fix(Fix::command(Risk::Disruptive, restart));
 }

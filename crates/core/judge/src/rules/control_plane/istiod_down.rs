@@ -8,6 +8,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::{is_ready, number};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
+use meshladder_text::shell;
 use meshladder_text::tree::{Node, Value};
 
 /// Proxies go on with what they have, so it shows late: at the next pod, the next change, the next
@@ -204,13 +205,18 @@ fn tell(
                 "raise the memory limit of istiod, or have it see less: discoverySelectors, Sidecars",
             ));
         }
-        finding.fix(Fix::look(format!(
-            "kubectl describe deployment {name} -n {namespace}"
+        finding.fix(Fix::look(shell::command(
+            "kubectl describe deployment {} -n {}",
+            &[&name, &namespace],
         )));
-        finding.fix(Fix::look(format!(
-            "kubectl logs deployment/{name} -n {namespace} --previous"
+        finding.fix(Fix::look(shell::command(
+            "kubectl logs deployment/{} -n {} --previous",
+            &[&name, &namespace],
         )));
-        let restart = format!("kubectl rollout restart deployment/{name} -n {namespace}");
+        let restart = shell::command(
+            "kubectl rollout restart deployment/{} -n {}",
+            &[&name, &namespace],
+        );
         finding.fix(Fix::command(Risk::Disruptive, restart));
     }
 }

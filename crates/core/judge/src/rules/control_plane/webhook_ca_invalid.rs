@@ -9,6 +9,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::injection::{Ca, Injector, Injectors, WebhookBackend};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
+use meshladder_text::shell;
 use meshladder_text::tri::Tri;
 
 pub(super) static RULE: Rule = Rule {
@@ -99,10 +100,9 @@ fn tell(
         finding.severity(Severity::Warning);
     }
     if let Some(istiod) = flaw.outdated {
-        let restart = format!(
+        let restart = shell::command(
             "kubectl rollout restart {} -n {}",
-            kubectl(&istiod),
-            istiod.namespace
+            &[&kubectl(&istiod), &istiod.namespace],
         );
         finding.fix(Fix::command(Risk::Disruptive, restart));
         return;

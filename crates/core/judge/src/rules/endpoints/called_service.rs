@@ -12,6 +12,7 @@ use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::{number, ports};
 use meshladder_mesh::traffic::routes;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
+use meshladder_text::shell;
 use meshladder_text::tree::{Node, Value};
 
 /// A Service as a rule meets it.
@@ -317,13 +318,11 @@ pub(in crate::rules) fn restart(mesh: &Mesh, pod: &Object) -> Fix {
         name,
     } = workload_ref(mesh, pod);
     let command = match kind.as_str() {
-        "Deployment" | "StatefulSet" | "DaemonSet" => {
-            format!(
-                "kubectl rollout restart {}/{name} -n {namespace}",
-                kind.to_lowercase()
-            )
-        }
-        _ => format!("kubectl delete pod {} -n {namespace}", pod.id.name),
+        "Deployment" | "StatefulSet" | "DaemonSet" => shell::command(
+            "kubectl rollout restart {}/{} -n {}",
+            &[&kind.to_lowercase(), &name, &namespace],
+        ),
+        _ => shell::command("kubectl delete pod {} -n {}", &[&pod.id.name, &namespace]),
     };
     Fix::command(Risk::Disruptive, command)
 }
@@ -391,4 +390,25 @@ pub(in crate::rules) fn proxy_log(facts: &Facts<'_>, pod: &Object) -> Option<Doc
 /// Counts in words: `1 pod`, `3 pods`.
 pub(in crate::rules) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Whether pods of another cluster serve it: those that were read, or those that the caller's proxy
+/// was told of.
+pub(super) fn is_served_elsewhere(
+    facts: &Facts<'_>,
+    case: Option<&Case<'_>>,
+    service: &Object,
+    labels: &Node,
+) -> bool {
+    facts.mesh.is_made_elsewhere(&service.id.namespace, labels) || case.is_some_and(goes_elsewhere)
+}
+
+/// Whether an endpoint that the caller's proxy may choose is of another cluster.
+pub(super) fn goes_elsewhere(case: &Case<'_>) -> bool {
+    let mut endpoints = case
+        .trace
+        .sender()
+        .into_iter()
+        .flat_map(|hop| &hop.endpoints);
+    endpoints.any(|endpoint| endpoint.elsewhere.is_some())
 }

@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0707",
@@ -55,7 +56,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         out.examined();
         let known = slices::addresses(facts.mesh, service, None);
         let is_gone = |address: &str| {
-            address.parse::<std::net::IpAddr>().is_ok()
+            address
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|ip| !facts.mesh.is_elsewhere(ip))
+                && !is_of_another_cluster(case, address)
                 && !known.iter().any(|one| one.address == address)
                 && !slices::has_owner(facts.mesh, address)
         };
@@ -92,10 +96,25 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 Severity::Info
             });
         }
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "meshladder proxy-status {}.{}",
-            client.id.name, client.id.namespace
+            &[&client.id.name, &client.id.namespace],
         )));
         finding.fix(called_service::restart(facts.mesh, client));
     }
+}
+
+/// Whether the proxy was told that the address is another cluster's.
+fn is_of_another_cluster(case: &Case<'_>, address: &str) -> bool {
+    let mut endpoints = case
+        .trace
+        .sender()
+        .into_iter()
+        .flat_map(|hop| &hop.endpoints);
+    endpoints.any(|endpoint| {
+        let is_it = endpoint
+            .socket
+            .is_some_and(|(ip, _)| ip.to_string() == address);
+        is_it && endpoint.elsewhere.is_some()
+    })
 }

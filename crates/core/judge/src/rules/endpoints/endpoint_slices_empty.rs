@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::services::is_ready;
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0705",
@@ -69,9 +70,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 called_service::hit(finding, called.service, &ready, case);
                 // Pods and slices are not read in the same instant.
                 finding.confidence(Confidence::Likely);
-                finding.fix(Fix::look(format!(
+                finding.fix(Fix::look(shell::command(
                     "kubectl get endpointslices -n {} -l kubernetes.io/service-name={}",
-                    id.namespace, id.name
+                    &[&id.namespace, &id.name],
                 )));
                 finding.fix(Fix::advice(
                     "see whether the kube-controller-manager, which fills EndpointSlices, is well",

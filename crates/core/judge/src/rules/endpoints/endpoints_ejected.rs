@@ -10,6 +10,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0711",
@@ -83,9 +84,9 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         if ejected < hosts {
             finding.severity(Severity::Info);
         }
-        finding.fix(Fix::look(format!(
-            "meshladder pc endpoint {}.{} --cluster '{cluster}'",
-            pod.name, pod.namespace
+        finding.fix(Fix::look(shell::command(
+            "meshladder pc endpoint {}.{} --cluster {}",
+            &[&pod.name, &pod.namespace, &cluster],
         )));
     }
 }

@@ -6,6 +6,7 @@ use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -76,8 +77,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.fix(Fix::advice(
         "correct the name, or give `endpoints` with addresses",
     ));
-    finding.fix(Fix::look(format!(
-        "kubectl exec {} -n {} -c istio-proxy -- getent hosts {name}",
-        client.id.name, client.id.namespace
+    finding.fix(Fix::look(shell::command(
+        "kubectl exec {} -n {} -c istio-proxy -- getent hosts {}",
+        &[&client.id.name, &client.id.namespace, &name],
     )));
 }

@@ -8,6 +8,7 @@ use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::Endpoint;
 use meshladder_mesh::{Object, ObjectRef};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -67,9 +68,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         "list the address and port at which {} is served",
         service.id
     )));
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl get endpointslices -n {} -l kubernetes.io/service-name={} -o yaml",
-        service.id.namespace, service.id.name
+        &[&service.id.namespace, &service.id.name],
     )));
 }
 

@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -77,12 +78,14 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             ));
         }
         let (namespace, name) = (&pod.id.namespace, &pod.id.name);
-        finding.fix(Fix::look(format!(
-            "kubectl describe pod {name} -n {namespace}"
+        finding.fix(Fix::look(shell::command(
+            "kubectl describe pod {} -n {}",
+            &[&name, &namespace],
         )));
         if let Some(container) = why.container {
-            finding.fix(Fix::look(format!(
-                "kubectl logs {name} -n {namespace} -c {container} --previous"
+            finding.fix(Fix::look(shell::command(
+                "kubectl logs {} -n {} -c {} --previous",
+                &[&name, &namespace, &container],
             )));
         }
     }

@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
+use meshladder_text::shell;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -52,9 +53,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             let finding = out.find(workload.id.clone(), message, proof);
             called_service::hit(finding, called.service, &[], case);
             let (kind, name) = (workload.id.kind.to_lowercase(), &workload.id.name);
-            finding.fix(Fix::look(format!(
-                "kubectl describe {kind} {name} -n {}",
-                workload.id.namespace
+            finding.fix(Fix::look(shell::command(
+                "kubectl describe {} {} -n {}",
+                &[&kind, &name, &workload.id.namespace],
             )));
         }
     }

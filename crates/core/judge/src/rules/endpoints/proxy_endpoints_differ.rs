@@ -9,6 +9,7 @@ use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0709",
@@ -76,9 +77,9 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let proof = Evidence::document(&doc.id, "the endpoints that the proxy has");
     let finding = out.find(pod.workload(), message, proof);
     finding.hits(pod.reference());
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "meshladder proxy-status {}.{}",
-        pod.name, pod.namespace
+        &[&pod.name, &pod.namespace],
     )));
     if let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) {
         finding.fix(called_service::restart(facts.mesh, stored));

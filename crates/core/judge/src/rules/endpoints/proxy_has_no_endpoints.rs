@@ -7,6 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::selector::has_labels;
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0708",
@@ -93,9 +94,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         finding
             .hits(client.id.clone())
             .hits(called.service.id.clone());
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "meshladder proxy-status {}.{}",
-            client.id.name, client.id.namespace
+            &[&client.id.name, &client.id.namespace],
         )));
         finding.fix(called_service::restart(facts.mesh, client));
     }

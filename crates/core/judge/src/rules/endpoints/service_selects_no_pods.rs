@@ -8,6 +8,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::near;
+use meshladder_text::shell;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -38,7 +39,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             continue;
         };
         out.examined();
-        if is_served(facts.mesh, &called, selector) {
+        if is_served(facts.mesh, &called, selector)
+            || called_service::is_served_elsewhere(facts, case, called.service, selector)
+        {
             continue;
         }
         let near = nearest(facts.mesh, called.service, selector);
@@ -76,9 +79,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             ));
             finding.fix(near.fix(&called.service.id, "selector"));
         }
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "kubectl get pods -n {} --show-labels",
-            id.namespace
+            &[&id.namespace],
         )));
     }
 }

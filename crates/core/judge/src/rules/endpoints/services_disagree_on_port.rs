@@ -1,16 +1,16 @@
 //! See the page beside this file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::called_service;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::Object;
 use meshladder_mesh::policies::age;
 use meshladder_mesh::services::{Protocol, ServicePort, ports, target_port};
 use meshladder_mesh::views::Pod;
+use meshladder_mesh::{Object, ObjectRef};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0719",
@@ -27,7 +27,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    let mut told = Vec::new();
+    let mut told = BTreeSet::new();
+    let mut known: BTreeMap<&ObjectRef, Vec<Clash<'_>>> = BTreeMap::new();
     for called in called_service::services(facts, case) {
         out.examined();
         let Some(pod) = called
@@ -37,20 +38,16 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         else {
             continue;
         };
-        for (number, mut claims) in claims(facts, pod) {
-            claims.sort_by_key(|(service, _)| age(&service.node));
-            let Some(((first, port), others)) = claims.split_first() else {
-                continue;
-            };
-            let Some((other, clash)) = others.iter().find(|(_, other)| kind(other) != kind(port))
-            else {
-                continue;
-            };
+        for clash in known.entry(&pod.id).or_insert_with(|| clashes(facts, pod)) {
+            let Clash {
+                number,
+                older: (first, port),
+                younger: (other, clash),
+            } = clash;
             let is_asked = first.id == called.service.id || other.id == called.service.id;
-            if !is_asked || told.contains(&(first.id.clone(), other.id.clone(), number)) {
+            if !is_asked || !told.insert((first.id.clone(), other.id.clone(), *number)) {
                 continue;
             }
-            told.push((first.id.clone(), other.id.clone(), number));
             let message = format!(
                 "{} and {} both lead to port {number} of {}, one as {} and one as {}: the pod's proxy can use only one",
                 first.id,
@@ -79,6 +76,31 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             ));
         }
     }
+}
+
+/// A port of a pod that two Services take for different things.
+struct Clash<'m> {
+    number: u16,
+    older: (&'m Object, ServicePort<'m>),
+    younger: (&'m Object, ServicePort<'m>),
+}
+
+fn clashes<'m>(facts: &Facts<'m>, pod: &'m Object) -> Vec<Clash<'m>> {
+    let mut clashes = Vec::new();
+    for (number, mut claims) in claims(facts, pod) {
+        claims.sort_by_key(|(service, _)| age(&service.node));
+        let mut claims = claims.into_iter();
+        let Some(older) = claims.next() else {
+            continue;
+        };
+        let younger = claims.find(|(_, other)| kind(other) != kind(&older.1));
+        clashes.extend(younger.map(|younger| Clash {
+            number,
+            older,
+            younger,
+        }));
+    }
+    clashes
 }
 
 /// For each port of a pod, the Services' ports that lead there.

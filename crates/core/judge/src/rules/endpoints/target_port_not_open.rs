@@ -8,6 +8,7 @@ use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 mod objects;
@@ -188,8 +189,9 @@ impl Lead<'_> {
         }
         if let Some(pod) = self.pods.first() {
             let (namespace, name) = (&pod.id.namespace, &pod.id.name);
-            finding.fix(Fix::look(format!(
-                "kubectl get pod {name} -n {namespace} -o jsonpath='{{.spec.containers[*].ports}}'"
+            finding.fix(Fix::look(shell::command(
+                "kubectl get pod {} -n {} -o jsonpath='{.spec.containers[*].ports}'",
+                &[&name, &namespace],
             )));
         }
     }

@@ -8,6 +8,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, ObjectRef};
+use meshladder_text::shell;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -141,9 +142,9 @@ fn quota(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, out: 
     let finding = out.find(quota.clone(), told, proof(workload, message));
     finding.rung = Rung::Endpoints;
     hit_workload(facts, workload, finding);
-    finding.fix(Fix::look(format!(
-        "kubectl describe resourcequota {name} -n {}",
-        quota.namespace
+    finding.fix(Fix::look(shell::command(
+        "kubectl describe resourcequota {} -n {}",
+        &[&name, &quota.namespace],
     )));
     finding.fix(Fix::advice(
         "raise the quota, or ask for less: proxies have requests and limits of their own",

@@ -7,6 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
+use meshladder_text::shell;
 use meshladder_text::time::Time;
 use meshladder_text::tree::{Node, Value};
 
@@ -65,9 +66,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 Fix::merge(&workload, annotation).unchecked("it shows when the pod is made again"),
             );
         }
-        finding.fix(Fix::look(format!(
-            "kubectl logs {} -n {} -c {name} --previous",
-            pod.name, pod.namespace
+        finding.fix(Fix::look(shell::command(
+            "kubectl logs {} -n {} -c {} --previous",
+            &[&pod.name, &pod.namespace, &name],
         )));
     }
 }

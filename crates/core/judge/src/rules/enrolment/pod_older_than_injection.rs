@@ -5,6 +5,7 @@ use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
+use meshladder_text::shell;
 use meshladder_text::tri::Tri;
 
 mod objects;
@@ -65,9 +66,9 @@ fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         outsider.finish(facts, case, finding);
         finding.hits.extend(pods.into_iter().skip(1));
         let kind = workload.kind.to_lowercase();
-        let restart = format!(
-            "kubectl rollout restart {kind}/{} -n {}",
-            workload.name, workload.namespace
+        let restart = shell::command(
+            "kubectl rollout restart {}/{} -n {}",
+            &[&kind, &workload.name, &workload.namespace],
         );
         finding.fix(Fix::command(Risk::Disruptive, restart));
     }

@@ -5,6 +5,7 @@ use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0320",
@@ -47,7 +48,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     finding.hits(pod.reference());
     finding.fix(Fix::command(
         Risk::Disruptive,
-        format!("kubectl delete pod {} -n {}", pod.name, pod.namespace),
+        shell::command("kubectl delete pod {} -n {}", &[&pod.name, &pod.namespace]),
     ));
     finding.fix(Fix::advice(
         "find out who asked it to drain: `/drain_listeners` of its admin port, or an agent that was told to end",

@@ -7,6 +7,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -89,9 +90,9 @@ fn tell(namespace: &Object, differing: &[(&Object, &Node, String)], out: &mut Si
     }
     finding.fix(Fix::command(
         Risk::Disruptive,
-        format!(
+        shell::command(
             "kubectl rollout restart deployment -n {}",
-            namespace.id.name
+            &[&namespace.id.name],
         ),
     ));
 }

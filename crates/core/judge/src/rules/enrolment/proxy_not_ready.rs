@@ -5,6 +5,7 @@ use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::shell;
 use meshladder_text::time::Time;
 use meshladder_text::tree::Node;
 
@@ -61,9 +62,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         {
             finding.see(Evidence::line(doc, *line, "what it says itself"));
         }
-        finding.fix(Fix::look(format!(
-            "kubectl logs {} -n {} -c {PROXY} --tail=20",
-            pod.name, pod.namespace
+        finding.fix(Fix::look(shell::command(
+            "kubectl logs {} -n {} -c {} --tail=20",
+            &[&pod.name, &pod.namespace, &PROXY],
         )));
         finding.fix(Fix::advice(
             "with thousands of Services a Sidecar that imports less makes a proxy start faster",

@@ -6,6 +6,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 /// The label that the repair controller of istio-cni puts on a pod.
@@ -48,12 +49,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             finding.see(Evidence::object(agent, "the istio-cni of its node"));
         }
         finding.hits(pod.reference());
-        let delete = format!("kubectl delete pod {} -n {}", pod.name, pod.namespace);
+        let delete = shell::command("kubectl delete pod {} -n {}", &[&pod.name, &pod.namespace]);
         finding.fix(Fix::command(Risk::Disruptive, delete));
-        finding.fix(Fix::look(format!(
-            "kubectl get pods -A -l k8s-app=istio-cni-node -o wide --field-selector spec.nodeName={}",
-            node_of(stored)
-        )));
+        finding.fix(Fix::look(shell::command("kubectl get pods -A -l k8s-app=istio-cni-node -o wide --field-selector spec.nodeName={}", &[&node_of(stored)])));
     }
 }
 

@@ -6,6 +6,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::is_ready;
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -48,9 +49,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             Evidence::of(event, text, "what the kubelet said"),
         );
         finding.hits(pod.reference());
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "kubectl logs {} -n {} -c istio-proxy",
-            pod.name, pod.namespace
+            &[&pod.name, &pod.namespace],
         )));
     }
 }

@@ -9,6 +9,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::{ObjectRef, PodFacts};
+use meshladder_text::shell;
 use meshladder_text::time::Time;
 
 pub(super) static RULE: Rule = Rule {
@@ -184,9 +185,9 @@ fn tell_all(facts: &Facts<'_>, why: Why, all: &[&Refused<'_>], out: &mut Sink) {
     for one in all {
         finding.hits(one.pod.reference());
     }
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl logs deployment/{} -n {} | grep -i serverca",
-        istiod.name, istiod.namespace
+        &[&istiod.name, &istiod.namespace],
     )));
     let advice = "see its settings for tokens and certificates (JWT_POLICY, audiences, CA), and its own certificate";
     finding.fix(Fix::advice(advice));
@@ -237,8 +238,8 @@ fn tell_one(
     {
         finding.fix(called_service::restart(facts.mesh, pod));
     }
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl logs {} -n {} -c istio-proxy | grep -i -e csr -e sds -e citadel",
-        first.pod.name, first.pod.namespace
+        &[&first.pod.name, &first.pod.namespace],
     )));
 }

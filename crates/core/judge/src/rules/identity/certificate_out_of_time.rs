@@ -7,6 +7,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
+use meshladder_text::shell;
 use meshladder_text::time::Time;
 
 pub(super) static RULE: Rule = Rule {
@@ -81,8 +82,9 @@ fn tell(facts: &Facts<'_>, held: &Held, cert: &Cert, what: &str, when: &str, out
         Evidence::offset(&held.doc, cert.at, "the certificate"),
     );
     finding.hits(ObjectRef::of(Kind::Pod, namespace, name));
-    finding.fix(Fix::look(format!(
-        "meshladder proxy-config secret {name}.{namespace}"
+    finding.fix(Fix::look(shell::command(
+        "meshladder proxy-config secret {}.{}",
+        &[&name, &namespace],
     )));
     finding.fix(Fix::advice(
         "compare the clocks of the nodes (NTP), and see whether istiod signs certificates",

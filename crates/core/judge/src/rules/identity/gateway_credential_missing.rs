@@ -13,6 +13,7 @@ use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 mod objects;
@@ -259,16 +260,14 @@ fn tell(
             if let Some(secret) = elsewhere.first() {
                 finding.fix(Fix::command(
                     Risk::Reversible,
-                    format!(
-                        "kubectl get secret {text} -n {} -o json | jq '.metadata={{name:.metadata.name}}' | kubectl apply -n {namespace} -f -",
-                        secret.id.namespace
-                    ),
+                    shell::command("kubectl get secret {} -n {} -o json | jq '.metadata={name:.metadata.name}' | kubectl apply -n {} -f -", &[&text, &secret.id.namespace, &namespace]),
                 ));
             } else {
                 finding.fix(Fix::command(
                     Risk::Reversible,
-                    format!(
-                        "kubectl create secret tls {text} -n {namespace} --cert=CERT --key=KEY"
+                    shell::command(
+                        "kubectl create secret tls {} -n {} --cert=CERT --key=KEY",
+                        &[&text, &namespace],
                     ),
                 ));
             }
@@ -283,8 +282,9 @@ fn tell(
                 .see(Evidence::object(secret, "the Secret"));
             finding.fix(Fix::command(
                 Risk::Reversible,
-                format!(
-                    "kubectl create secret tls {text} -n {namespace} --cert=CERT --key=KEY --dry-run=client -o yaml | kubectl apply -f -"
+                shell::command(
+                    "kubectl create secret tls {} -n {} --cert=CERT --key=KEY --dry-run=client -o yaml | kubectl apply -f -",
+                    &[text, namespace],
                 ),
             ));
         }

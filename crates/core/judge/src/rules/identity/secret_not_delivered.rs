@@ -5,6 +5,7 @@ use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -62,8 +63,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let finding = out.find(subject, message, proof);
     finding.hits(client.id.clone());
     let (namespace, name) = (&client.id.namespace, &client.id.name);
-    finding.fix(Fix::look(format!(
-        "kubectl logs {name} -n {namespace} -c istio-proxy | grep -i -e csr -e sds -e ca"
+    finding.fix(Fix::look(shell::command(
+        "kubectl logs {} -n {} -c istio-proxy | grep -i -e csr -e sds -e ca",
+        &[&name, &namespace],
     )));
     finding.fix(Fix::advice(
         "see whether istiod signs certificates for the pod's service account, and whether the pod reaches it on 15012",

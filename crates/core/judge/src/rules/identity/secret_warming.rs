@@ -8,6 +8,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{ResourceState, Section};
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -78,9 +79,9 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         let proof = Evidence::offset(&doc.id, secret.entry.offset(), "a secret that is warming");
         let finding = out.find(pod.workload(), message, proof);
         finding.hits(pod.reference());
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "meshladder proxy-config secret {}.{}",
-            pod.name, pod.namespace
+            &[&pod.name, &pod.namespace],
         )));
     }
 }

@@ -1,6 +1,6 @@
 //! "My VirtualService has no effect": how far one gets towards the clients that it should act for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::action::Action;
 use super::http_route::{RouteCall, Taken};
@@ -376,6 +376,7 @@ fn everywhere(mesh: &Mesh) -> Vec<Lost<'_>> {
 /// The different scopes that sidecars have, each with the pods in it.
 fn clients(mesh: &Mesh) -> Vec<(Scope<'_>, Vec<ObjectRef>)> {
     let mut found: Vec<(Scope<'_>, Vec<ObjectRef>)> = Vec::new();
+    let mut known: BTreeMap<(&str, Option<&ObjectRef>), usize> = BTreeMap::new();
     for pod in mesh.pods.iter().filter(|pod| pod.has_proxy) {
         let Some(stored) = mesh
             .objects
@@ -385,14 +386,12 @@ fn clients(mesh: &Mesh) -> Vec<(Scope<'_>, Vec<ObjectRef>)> {
             continue;
         };
         let scope = mesh.scope(stored);
-        let is_same = |other: &Scope<'_>| {
-            other.namespace == scope.namespace
-                && other.sidecar.map(|s| &s.id) == scope.sidecar.map(|s| &s.id)
-        };
-        match found.iter_mut().find(|(other, _)| is_same(other)) {
-            Some((_, pods)) => pods.push(pod.reference()),
-            None => found.push((scope, vec![pod.reference()])),
-        }
+        let key = (scope.namespace, scope.sidecar.map(|sidecar| &sidecar.id));
+        let at = *known.entry(key).or_insert_with(|| {
+            found.push((scope, Vec::new()));
+            found.len() - 1
+        });
+        found[at].1.push(pod.reference());
     }
     found
 }

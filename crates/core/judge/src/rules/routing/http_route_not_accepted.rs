@@ -6,6 +6,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::ObjectRef;
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -30,8 +31,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let message = format!("{} has no effect for one of its parents: {why}", route.id);
         let finding = out.find(route.id.clone(), message, Evidence::of(route, node, why));
         let (namespace, name) = (&route.id.namespace, &route.id.name);
-        finding.fix(Fix::look(format!(
-            "kubectl get httproute {name} -n {namespace} -o jsonpath='{{.status.parents}}'"
+        finding.fix(Fix::look(shell::command(
+            "kubectl get httproute {} -n {} -o jsonpath='{.status.parents}'",
+            &[&name, &namespace],
         )));
     }
 }

@@ -8,6 +8,7 @@ use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0626",
@@ -81,7 +82,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         finding.fix(Fix::advice(format!("call {near}")));
     }
     finding.fix(Fix::advice(format!(
-        "call a Service that there is: kubectl get services -n {namespace}"
+        "call a Service that there is: {}",
+        shell::command("kubectl get services -n {}", &[namespace])
     )));
 }
 

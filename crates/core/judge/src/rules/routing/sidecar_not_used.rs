@@ -1,12 +1,13 @@
 //! See the page beside this file.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::Object;
 use meshladder_mesh::scope::is_router;
-use meshladder_mesh::selector::has_labels;
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,6 +26,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
+    let (proxies, used) = proxies(mesh);
     let namespaced = |sidecar: &&Object| *sidecar.id.namespace != *mesh.config.root_namespace;
     for sidecar in mesh
         .objects
@@ -32,33 +34,43 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .iter()
         .filter(namespaced)
     {
-        let proxies = mesh
-            .objects
-            .in_namespace(Kind::Pod, &sidecar.id.namespace)
-            .filter(|pod| {
-                !is_router(pod)
-                    && mesh
-                        .pod(&pod.id.namespace, &pod.id.name)
-                        .is_some_and(|pod| pod.has_proxy)
-            });
-        let proxies: Vec<&Object> = proxies.collect();
-        let is_used = |pod: &&Object| {
-            mesh.scope(pod)
-                .sidecar
-                .is_some_and(|used| used.id == sidecar.id)
-        };
         out.examined();
         // Without any proxy nobody has to go by it.
-        if proxies.is_empty() || proxies.iter().any(is_used) {
+        let Some(proxies) = proxies.get(sidecar.id.namespace.as_str()) else {
+            continue;
+        };
+        if used.contains(&sidecar.id) {
             continue;
         }
-        let wanted = labels(sidecar);
-        let meant: Vec<&Object> = proxies
-            .into_iter()
-            .filter(|pod| wanted.is_none_or(|labels| has_labels(labels, pod.labels())))
-            .collect();
+        let is_proxy = |pod: &&Object| proxies.contains_key(pod.id.name.as_str());
+        let meant: Vec<&Object> = match labels(sidecar) {
+            Some(labels) => mesh
+                .pods_with(Some(&sidecar.id.namespace), labels)
+                .filter(is_proxy)
+                .collect(),
+            None => proxies.values().copied().collect(),
+        };
         tell(facts, sidecar, &meant, out);
     }
+}
+
+/// The pods with a sidecar, by namespace and name.
+type Proxies<'m> = BTreeMap<&'m str, BTreeMap<&'m str, &'m Object>>;
+
+/// The pods with a sidecar, and every Sidecar that one of them goes by.
+fn proxies(mesh: &Mesh) -> (Proxies<'_>, BTreeSet<&ObjectRef>) {
+    let (mut all, mut used) = (Proxies::new(), BTreeSet::new());
+    for pod in mesh.objects.of_kind(Kind::Pod) {
+        let has_proxy = mesh
+            .pod(&pod.id.namespace, &pod.id.name)
+            .is_some_and(|pod| pod.has_proxy);
+        if has_proxy && !is_router(pod) {
+            used.extend(mesh.scope(pod).sidecar.map(|sidecar| &sidecar.id));
+            let here = all.entry(pod.id.namespace.as_str()).or_default();
+            here.insert(pod.id.name.as_str(), pod);
+        }
+    }
+    (all, used)
 }
 
 fn labels(sidecar: &Object) -> Option<&Node> {

@@ -11,6 +11,7 @@ use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::{Protocol, number, ports};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
 use meshladder_mesh::{Mesh, Object};
+use meshladder_text::shell;
 use meshladder_text::tree::{Node, Value};
 
 /// The last steps of the way of a VirtualService: it is valid, its ports and protocols fit, and
@@ -45,9 +46,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 message,
                 Evidence::of(service, node, why),
             );
-            finding.fix(Fix::look(format!(
+            finding.fix(Fix::look(shell::command(
                 "meshladder analyze --namespace {}",
-                service.id.namespace
+                &[&service.id.namespace],
             )));
             continue;
         }

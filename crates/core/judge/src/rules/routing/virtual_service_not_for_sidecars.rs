@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::traffic::StepKind;
+use meshladder_text::shell;
 use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
@@ -47,9 +48,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             Value::nested(["spec", "gateways"], gateways),
         ));
         if let Some(pod) = lost.hits.iter().find(|hit| hit.is(Kind::Pod)) {
-            finding.fix(Fix::look(format!(
+            finding.fix(Fix::look(shell::command(
                 "meshladder pc route {}.{}",
-                pod.name, pod.namespace
+                &[&pod.name, &pod.namespace],
             )));
         }
     }

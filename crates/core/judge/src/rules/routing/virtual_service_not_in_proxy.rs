@@ -16,6 +16,7 @@ use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::services::{Protocol, ports};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -97,7 +98,10 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         if !in_sync(facts, proxy) {
             finding.severity(Severity::Info);
         }
-        finding.fix(Fix::look(format!("meshladder ps -n {}", pod.id.namespace)));
+        finding.fix(Fix::look(shell::command(
+            "meshladder ps -n {}",
+            &[&pod.id.namespace],
+        )));
     }
 }
 

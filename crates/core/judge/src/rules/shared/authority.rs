@@ -9,6 +9,7 @@ use crate::finding::{Evidence, Fix, Op};
 use crate::rules::{Facts, istiod_log};
 use meshladder_mesh::injection::Injector;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 use meshladder_text::x509::{self, Certificate};
 
@@ -99,8 +100,9 @@ pub(in crate::rules) fn give(config: &Object, hooks: &[Injector<'_>], roots: &Ro
     let ObjectRef {
         namespace, name, ..
     } = &roots.object.id;
-    let fetch = format!(
-        r"kubectl get configmap {name} -n {namespace} -o jsonpath='{{.data.root-cert\.pem}}'"
+    let fetch = shell::command(
+        r"kubectl get configmap {} -n {} -o jsonpath='{.data.root-cert\.pem}'",
+        &[&name, &namespace],
     );
     fix.text = format!(
         "ca=$({fetch} | base64 -w0); {}",

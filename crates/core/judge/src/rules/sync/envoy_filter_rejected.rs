@@ -5,6 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0404",
@@ -40,9 +41,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         );
         rejection.finish(finding);
         finding.fixes.extend(accounts::without_patch(filter, patch));
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "kubectl get envoyfilter {} -n {} -o yaml",
-            filter.id.name, filter.id.namespace
+            &[&filter.id.name, &filter.id.namespace],
         )));
     }
 }

@@ -11,6 +11,7 @@ use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::network_policy::{ClosedEnd, Passage, XDS};
 use meshladder_mesh::services::is_ready;
+use meshladder_text::shell;
 
 /// A policy between a proxy and every istiod it could use explains whatever the proxy lacks.
 pub(super) static RULE: Rule = Rule {
@@ -307,8 +308,8 @@ pub(in crate::rules) fn repairs(finding: &mut Finding, blocked: &[ClosedEnd<'_>]
             None => fix,
         });
     }
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl describe networkpolicy {} -n {}",
-        policy.name, policy.namespace
+        &[&policy.name, &policy.namespace],
     )));
 }

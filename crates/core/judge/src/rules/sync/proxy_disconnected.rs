@@ -10,6 +10,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
+use meshladder_text::shell;
 use meshladder_text::tree::Value;
 
 /// Why, as far as it can be told: no istiod of its revision, an expired certificate, or what its
@@ -136,15 +137,15 @@ fn tell(
         return;
     }
     let kind = workload.kind.to_lowercase();
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl logs {} -n {} -c istio-proxy --tail=50",
-        link.pod.name, link.pod.namespace
+        &[&link.pod.name, &link.pod.namespace],
     )));
     finding.fix(Fix::command(
         Risk::Disruptive,
-        format!(
-            "kubectl rollout restart {kind}/{} -n {}",
-            workload.name, workload.namespace
+        shell::command(
+            "kubectl rollout restart {}/{} -n {}",
+            &[&kind, &workload.name, &workload.namespace],
         ),
     ));
 }

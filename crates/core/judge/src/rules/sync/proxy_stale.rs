@@ -7,6 +7,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0409",
@@ -60,9 +61,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         finding.confidence(Confidence::Likely);
         finding.hits(link.pod.reference());
         finding.unsettled.extend(undecided(facts, &link));
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "meshladder ps -n {}",
-            link.pod.namespace
+            &[&link.pod.namespace],
         )));
     }
 }

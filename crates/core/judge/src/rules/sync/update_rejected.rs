@@ -5,6 +5,7 @@ use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0408",
@@ -45,9 +46,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         if is_unknown {
             finding.unsettled.extend(facts.unread(Kind::EnvoyFilter));
         }
-        finding.fix(Fix::look(format!(
+        finding.fix(Fix::look(shell::command(
             "meshladder pc all {} -n {}",
-            rejection.pods[0].name, rejection.pods[0].namespace
+            &[&rejection.pods[0].name, &rejection.pods[0].namespace],
         )));
     }
 }

@@ -5,6 +5,7 @@ use crate::finding::{Fix, Risk, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0407",
@@ -38,11 +39,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         );
         let finding = out.find(workload.clone(), message, rejection.evidence[0].clone());
         rejection.finish(finding);
-        let restart = format!(
+        let restart = shell::command(
             "kubectl rollout restart {}/{} -n {}",
-            workload.kind.to_lowercase(),
-            workload.name,
-            workload.namespace
+            &[
+                &workload.kind.to_lowercase(),
+                &workload.name,
+                &workload.namespace,
+            ],
         );
         finding.fix(Fix::command(Risk::Disruptive, restart));
     }

@@ -6,6 +6,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::ObjectRef;
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1101",
@@ -77,7 +78,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
             "take the annotation {key} out of the pod template"
         )));
     } else {
-        let command = format!("meshladder log-level {pod}.{namespace} --reset");
+        let command = shell::command("meshladder log-level {}.{} --reset", &[&pod, &namespace]);
         finding.fix(Fix::command(Risk::Reversible, command));
     }
 }

@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, PodFacts};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1001",
@@ -48,9 +49,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.fix(Fix::advice(
         "look into the application's own log; the mesh only relays its answer",
     ));
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl logs {} -n {}",
-        pod.name, pod.namespace
+        &[&pod.name, &pod.namespace],
     )));
 }
 

@@ -6,6 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1023",
@@ -42,8 +43,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.fix(Fix::advice(
         "let the application speak plain HTTP there, or name the port for what it speaks (`https-`, `tcp-`)",
     ));
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl logs {} -n {}",
-        pod.name, pod.namespace
+        &[&pod.name, &pod.namespace],
     )));
 }

@@ -6,6 +6,7 @@ use crate::rules::accounts::{self, Account};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1002",
@@ -37,9 +38,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.fix(Fix::advice(
         "look for a crash or a dropped connection in the handler of this path, in the application's log",
     ));
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl logs {} -n {}",
-        pod.name, pod.namespace
+        &[&pod.name, &pod.namespace],
     )));
 }
 

@@ -7,6 +7,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::PodFacts;
+use meshladder_text::shell;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1022",
@@ -169,8 +170,10 @@ fn tell(facts: &Facts<'_>, case: &Case<'_>, silence: &Silence<'_>, out: &mut Sin
     if silence.kinds < 2 {
         finding.confidence(Confidence::Likely);
     }
-    let log = format!("kubectl logs {} -n {}", pod.name, pod.namespace);
-    finding.fix(Fix::look(log));
+    finding.fix(Fix::look(shell::command(
+        "kubectl logs {} -n {}",
+        &[&pod.name, &pod.namespace],
+    )));
     if others > 0 {
         finding.fix(Fix::advice(format!(
             "compare it with the {others} other pods of {}",

@@ -8,6 +8,7 @@ use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, PodFacts};
+use meshladder_text::shell;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -108,9 +109,9 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) 
     finding.fix(Fix::advice(
         "bind the application to 0.0.0.0 (or ::), and see that it runs",
     ));
-    finding.fix(Fix::look(format!(
+    finding.fix(Fix::look(shell::command(
         "kubectl exec {} -n {} -- ss -ltn",
-        pod.name, pod.namespace
+        &[&pod.name, &pod.namespace],
     )));
 }
 

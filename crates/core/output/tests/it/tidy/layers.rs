@@ -25,6 +25,7 @@ const MODULES: &[(&str, &str, &[&str])] = &[
     ("capture", "flags", &[]),
     ("capture", "access_log", &["flags", "snapshot"]),
     ("capture", "object", &["kind", "snapshot"]),
+    ("capture", "clusters", &["envoy", "istiod", "snapshot"]),
     ("judge", "finding", &[]),
     ("judge", "fleet", &[]),
     ("judge", "policy", &[]),
@@ -57,7 +58,11 @@ const MODULES: &[(&str, &str, &[&str])] = &[
     ("output", "describe", &["json", "paint"]),
     ("output", "diff", &["html", "json", "paint"]),
     ("output", "trace", &["json", "paint", "question"]),
-    ("output", "report", &["html", "json", "paint", "question"]),
+    (
+        "output",
+        "report",
+        &["html", "json", "markdown", "paint", "question"],
+    ),
     (
         "output",
         "analysis",

@@ -39,7 +39,7 @@ fn the_last_words_of_a_name_tell_whether_it_is_a_credential() {
         ),
         ("sig X-Amz-Signature", Some(NameClass::Query)),
         (
-            "JWT_POLICY PILOT_CERT_PROVIDER CA_ADDR TOKEN_AUDIENCES USE_TOKEN_FOR_CSR SECRET_TTL DB_PASSWORD_FILE AUTH PW",
+            "JWT_POLICY PILOT_CERT_PROVIDER CA_ADDR TOKEN_AUDIENCES USE_TOKEN_FOR_CSR SECRET_TTL DB_PASSWORD_FILE PW",
             None,
         ),
         (

@@ -76,6 +76,10 @@ fn harmless_members_stay_as_they_are() {
         r#"{"token_bucket":{"max_tokens":100,"tokens_per_fill":100},"secret":"shop-cert","token":{"aud":"istio-ca"}}"#,
         r#"{"keys":[{"kty":"RSA","alg":"RS256","n":"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4","e":"AQAB","kid":"d"}]}"#,
         r#"{"keys":[{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}"#,
+        r#"{"metadata":{"labels":{"token":"issuer-v1","app":"x"}},"spec":{"selector":{"token":"issuer-v1","password":"x1"}}}"#,
+        r#"{"jwtRules":[{"fromHeaders":[{"name":"x-token","prefix":"Token "},{"name":"Authorization","prefix":"Bearer "}]}]}"#,
+        r#"{"match":[{"headers":{"authorization":{"prefix":"Bearer "},"x-token":{"regex":".+"}}}],"when":[{"key":"request.headers[x-token]","values":["*"]}]}"#,
+        r#"{"rules":[{"to":[{"operation":{"paths":["/api/token/1234","/token=*","/reset?token=*","/Secret/*","*/api_key:rotate"]}}]}]}"#,
         r#"{"kind":"ReferenceGrant","spec":{"to":[{"group":"","kind":"Secret","name":"shop-cert"}]}}"#,
         r#"{"kind":"ConfigMap","apiVersion":"v1","data":{"mesh":"trustDomain: cluster.local","key":"value"}}"#,
         r#"{"kind":"Secret","metadata":{"name":"a","uid":"5cca085a-7b1b-40e8-ba8e-1e7925c195e7"},"data":{"tls.key":""},"type":"kubernetes.io/tls"}"#,
@@ -97,4 +101,10 @@ fn harmless_members_stay_as_they_are() {
             format!("a: 1\nb: {json}\n")
         );
     }
+}
+
+#[test]
+fn labels_in_block_style_stay() {
+    let yaml = "kind: Service\nmetadata:\n  labels:\n    token: issuer-v1\nspec:\n  selector:\n    token: issuer-v1\n    secret: Foo1\n";
+    assert_eq!(clean("k8s/a.yaml", yaml), yaml);
 }
