@@ -1,32 +1,29 @@
 //! Nothing lost, nothing leaked, nothing believed: what documents hold or lack never becomes more
 //! than it is.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::expect::root;
-use crate::support::{Run, meshladder, with_stdin};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Snapshot};
+use meshladder_collect::Source;
+use meshladder_judge::describe::{Fact, describe};
+use meshladder_judge::report::{Report, Topic, Verdict};
+use meshladder_mesh::{Mesh, ObjectRef};
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("the fixture is there") {
-        let entry = entry.expect("it can be listed");
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).expect("it can be copied");
-        }
-    }
-}
+use crate::expect::root;
+use crate::meshes::{Capture, capture};
+use crate::support::{Run, meshladder, with_stdin};
 
 /// A copy of a bundle of a healthy mesh.
 fn healthy(folder: &Path) -> PathBuf {
     let to = folder.join("bundle");
-    let incident = root().join("fixtures/incidents/healthy");
-    let inside = incident.join("bundle");
-    copy(if inside.is_dir() { &inside } else { &incident }, &to);
+    let from = root().join("fixtures/incidents/healthy/bundle.tar.zst");
+    let [to_text, from] = [&to, &from].map(|path| path.to_string_lossy().into_owned());
+    let run = meshladder(&["bundle", "pack", &to_text, "-s", &from]);
+    assert_eq!(run.code, 0, "{run:?}");
     to
 }
 
@@ -51,7 +48,11 @@ fn a_document_that_is_cut_short_anywhere_gives_no_verdict_and_no_finding() {
             assert_eq!(report["verdict"], "undecided", "{at}");
             assert_eq!(run.code, 5, "{at}");
             assert_eq!(report["findings"][0]["subject"]["kind"], "Coverage", "{at}");
-            assert!(run.stderr.contains(&format!("{kind}.json")), "{}", run.stderr);
+            assert!(
+                run.stderr.contains(&format!("{kind}.json")),
+                "{}",
+                run.stderr
+            );
             let is_loud = |finding: &&serde_json::Value| {
                 finding["severity"] != "info" && finding["subject"]["kind"] != "Coverage"
             };
@@ -67,7 +68,13 @@ fn what_cannot_be_read_leaves_the_verdict_open() {
     let folder = tempfile::tempdir().expect("a folder");
     let bundle = healthy(folder.path());
     let packed = folder.path().join("whole.tar");
-    let pack = ["bundle", "pack", &packed.to_string_lossy(), "-s", &bundle.to_string_lossy()];
+    let pack = [
+        "bundle",
+        "pack",
+        &packed.to_string_lossy(),
+        "-s",
+        &bundle.to_string_lossy(),
+    ];
     assert_eq!(meshladder(&pack).code, 0);
     let whole = fs::read(&packed).expect("it was written");
     for part in [30, 60, 90] {
@@ -78,8 +85,14 @@ fn what_cannot_be_read_leaves_the_verdict_open() {
     for (path, text) in [
         ("istiod", None),
         ("k8s/namespaces.json", Some("<html>502 Bad Gateway</html>")),
-        ("k8s/pods.json", Some(r#"{"kind":"Status","message":"Unauthorized"}"#)),
-        ("manifest.json", Some(r#"{"format":"meshladder-bundle","version":1,"cov"#)),
+        (
+            "k8s/pods.json",
+            Some(r#"{"kind":"Status","message":"Unauthorized"}"#),
+        ),
+        (
+            "manifest.json",
+            Some(r#"{"format":"meshladder-bundle","version":1,"cov"#),
+        ),
     ] {
         let kept = folder.path().join("kept");
         fs::rename(bundle.join(path), &kept).expect("it is there");
@@ -100,7 +113,8 @@ const CODES: &str = "\u{1b}]52;c;aWQ=\u{7}\u{1b}[2J\r\u{9b}31m\u{202e}x";
 /// What a shell would run.
 const RUN: &str = "a$(touch ran)`touch ran`;touch ran|touch ran\n'touch ran'\"touch ran\" > ran &";
 /// What Markdown and HTML would draw.
-const DRAWN: &str = "![x](http://evil.test/a.png) [y](http://evil.test) <script>alert(1)</script> http://evil.test";
+const DRAWN: &str =
+    "![x](http://evil.test/a.png) [y](http://evil.test) <script>alert(1)</script> http://evil.test";
 
 /// A mesh in which each name, host and annotation is that text, with much that is wrong.
 fn named(text: &str, folder: &Path) -> PathBuf {
@@ -117,16 +131,78 @@ fn named(text: &str, folder: &Path) -> PathBuf {
     let pod = serde_json::json!({"serviceAccountName": text, "nodeName": text,
         "containers": [{"name": format!("app{text}"), "image": text, "ports": [{"containerPort": 1}]}]});
     let objects = [
-        ("services", object("Service", "v1", &name, serde_json::json!({"selector": {"app": text}, "ports": [{"name": text, "port": 80, "targetPort": 9}]}))),
+        (
+            "services",
+            object(
+                "Service",
+                "v1",
+                &name,
+                serde_json::json!({"selector": {"app": text}, "ports": [{"name": text, "port": 80, "targetPort": 9}]}),
+            ),
+        ),
         ("pods", object("Pod", "v1", &name, pod)),
-        ("virtualservices.networking.istio.io", object("VirtualService", istio, &name, route)),
-        ("destinationrules.networking.istio.io", object("DestinationRule", istio, &name, serde_json::json!({"host": name, "subsets": [{"name": text, "labels": {"version": text}}]}))),
-        ("gateways.networking.istio.io", object("Gateway", istio, &format!("gw{text}"), serde_json::json!({"selector": {"istio": text}, "servers": [{"port": {"number": 443, "name": text, "protocol": "HTTPS"}, "hosts": [text], "tls": {"mode": "SIMPLE", "credentialName": text}}]}))),
-        ("sidecars.networking.istio.io", object("Sidecar", istio, &name, serde_json::json!({"workloadSelector": {"labels": {"app": "nobody"}}, "egress": [{"hosts": [format!("./{text}")]}]}))),
-        ("authorizationpolicies.security.istio.io", object("AuthorizationPolicy", "security.istio.io/v1", &name, serde_json::json!({"action": "DENY", "selector": {"matchLabels": {"app": text}}, "rules": [{"from": [{"source": {"principals": [text]}}]}]}))),
-        ("peerauthentications.security.istio.io", object("PeerAuthentication", "security.istio.io/v1", &name, serde_json::json!({"selector": {"matchLabels": {"app": "x"}}, "mtls": {"mode": "STRICT"}}))),
-        ("namespaces", serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": format!("shop{text}"), "labels": {"istio-injection": "enabled"}}})),
-        ("endpointslices.discovery.k8s.io", object("EndpointSlice", "discovery.k8s.io/v1", &name, serde_json::json!({}))),
+        (
+            "virtualservices.networking.istio.io",
+            object("VirtualService", istio, &name, route),
+        ),
+        (
+            "destinationrules.networking.istio.io",
+            object(
+                "DestinationRule",
+                istio,
+                &name,
+                serde_json::json!({"host": name, "subsets": [{"name": text, "labels": {"version": text}}]}),
+            ),
+        ),
+        (
+            "gateways.networking.istio.io",
+            object(
+                "Gateway",
+                istio,
+                &format!("gw{text}"),
+                serde_json::json!({"selector": {"istio": text}, "servers": [{"port": {"number": 443, "name": text, "protocol": "HTTPS"}, "hosts": [text], "tls": {"mode": "SIMPLE", "credentialName": text}}]}),
+            ),
+        ),
+        (
+            "sidecars.networking.istio.io",
+            object(
+                "Sidecar",
+                istio,
+                &name,
+                serde_json::json!({"workloadSelector": {"labels": {"app": "nobody"}}, "egress": [{"hosts": [format!("./{text}")]}]}),
+            ),
+        ),
+        (
+            "authorizationpolicies.security.istio.io",
+            object(
+                "AuthorizationPolicy",
+                "security.istio.io/v1",
+                &name,
+                serde_json::json!({"action": "DENY", "selector": {"matchLabels": {"app": text}}, "rules": [{"from": [{"source": {"principals": [text]}}]}]}),
+            ),
+        ),
+        (
+            "peerauthentications.security.istio.io",
+            object(
+                "PeerAuthentication",
+                "security.istio.io/v1",
+                &name,
+                serde_json::json!({"selector": {"matchLabels": {"app": "x"}}, "mtls": {"mode": "STRICT"}}),
+            ),
+        ),
+        (
+            "namespaces",
+            serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": format!("shop{text}"), "labels": {"istio-injection": "enabled"}}}),
+        ),
+        (
+            "endpointslices.discovery.k8s.io",
+            object(
+                "EndpointSlice",
+                "discovery.k8s.io/v1",
+                &name,
+                serde_json::json!({}),
+            ),
+        ),
     ];
     let bundle = folder.join("bundle");
     fs::create_dir_all(bundle.join("k8s")).expect("a folder");
@@ -161,9 +237,22 @@ fn sayings(text: &str, bundle: &Path) -> Vec<(String, Run)> {
     };
     for output in ["text", "json", "markdown", "html", "runbook"] {
         say(&["check", "-v", "-o", output]);
-        say(&["why", "-v", "--from", "outside", "--to", "http://b.test/", "--seen", "503/UH", "-o", output]);
+        say(&[
+            "why",
+            "-v",
+            "--from",
+            "outside",
+            "--to",
+            "http://b.test/",
+            "--seen",
+            "503/UH",
+            "-o",
+            output,
+        ]);
     }
-    for output in ["log", "markdown", "github", "sarif", "junit", "json", "yaml"] {
+    for output in [
+        "log", "markdown", "github", "sarif", "junit", "json", "yaml",
+    ] {
         say(&["analyze", "-o", output]);
     }
     for kind in ["pod", "service", "virtualservice", "gateway"] {
@@ -210,7 +299,8 @@ fn no_name_of_a_mesh_is_drawn_as_markup() {
                 is_code = !is_code;
                 continue;
             }
-            let drawn = line.contains("<script>") || !is_html && outside_code(line).contains("](http");
+            let drawn =
+                line.contains("<script>") || !is_html && outside_code(line).contains("](http");
             assert!(is_code || !drawn, "{command}: {line}");
         }
     }
@@ -238,7 +328,11 @@ fn no_proposed_command_runs_what_a_name_says() {
         if words.contains("-o json") && words.starts_with("check") || words.starts_with("why") {
             let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap_or_default();
             let findings = report["findings"].as_array().cloned().unwrap_or_default();
-            for fix in findings.iter().flat_map(|f| f["fixes"].as_array().cloned()).flatten() {
+            for fix in findings
+                .iter()
+                .flat_map(|f| f["fixes"].as_array().cloned())
+                .flatten()
+            {
                 if fix["kind"] != "advice" {
                     commands.push(fix["text"].as_str().unwrap_or_default().to_owned());
                 }
@@ -256,7 +350,10 @@ fn no_proposed_command_runs_what_a_name_says() {
                 (None, _) => {}
             }
         }
-        let asked = run.stdout.lines().filter_map(|line| line.trim().strip_prefix("ask: "));
+        let asked = run
+            .stdout
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("ask: "));
         commands.extend(asked.map(str::to_owned));
     }
     assert!(commands.len() > 20, "{commands:#?}");
@@ -291,7 +388,12 @@ fn no_planted_secret_comes_out_of_any_command() {
     let log = bundle.join("logs/shop/frontend/istio-proxy.log");
     let text = fs::read(&log).expect("the fixture has it");
     let log = log.to_string_lossy().into_owned();
-    for words in [&["logs", &log][..], &["logs", &log, "--lines"], &["logs", &log, "--malformed"], &["logs", &log, "-o", "json"]] {
+    for words in [
+        &["logs", &log][..],
+        &["logs", &log, "--lines"],
+        &["logs", &log, "--malformed"],
+        &["logs", &log, "-o", "json"],
+    ] {
         let run = meshladder(words);
         outputs.push((words.join(" "), run.stdout + &run.stderr));
         let mut words = words.to_vec();
@@ -302,12 +404,30 @@ fn no_planted_secret_comes_out_of_any_command() {
     for listing in ["cluster", "route", "listener", "all", "secret", "bootstrap"] {
         for output in ["short", "json", "yaml"] {
             let run = meshladder(&["pc", listing, "frontend.shop", "-o", output, "-s", &source]);
-            outputs.push((format!("pc {listing} -o {output}"), run.stdout + &run.stderr));
+            outputs.push((
+                format!("pc {listing} -o {output}"),
+                run.stdout + &run.stderr,
+            ));
         }
     }
-    for word in ["Authorization: Bearer PLANTED0123456789", "x-api-key: PLANTED01234"] {
+    for word in [
+        "Authorization: Bearer PLANTED0123456789",
+        "x-api-key: PLANTED01234",
+    ] {
         for output in ["json", "text", "runbook"] {
-            let run = meshladder(&["why", "--from", "shop/frontend", "--to", "http://cart:8080/", "-H", word, "-o", output, "-s", &source]);
+            let run = meshladder(&[
+                "why",
+                "--from",
+                "shop/frontend",
+                "--to",
+                "http://cart:8080/",
+                "-H",
+                word,
+                "-o",
+                output,
+                "-s",
+                &source,
+            ]);
             outputs.push((format!("why -H -o {output}"), run.stdout + &run.stderr));
         }
     }
@@ -317,9 +437,14 @@ fn no_planted_secret_comes_out_of_any_command() {
         outputs.push((name.to_owned(), run.stdout + &run.stderr));
     }
     let packed = fs::read(folder.path().join("packed.tar")).expect("it was written");
-    outputs.push(("the archive".to_owned(), String::from_utf8_lossy(&packed).into_owned()));
+    outputs.push((
+        "the archive".to_owned(),
+        String::from_utf8_lossy(&packed).into_owned(),
+    ));
     for (command, text) in outputs {
-        let leaked = text.lines().find(|line| line.contains("PLANTED") || line.contains("UExBTlRFR"));
+        let leaked = text
+            .lines()
+            .find(|line| line.contains("PLANTED") || line.contains("UExBTlRFR"));
         assert_eq!(leaked, None, "{command}");
     }
 }
@@ -335,8 +460,111 @@ fn a_log_tells_the_same_on_any_number_of_threads() {
     }
     let told: Vec<String> = ["1", "2", "5", "16"]
         .iter()
-        .map(|threads| with_stdin(&["logs", "-", "-o", "json", "--threads", threads], log.as_bytes()).stdout)
+        .map(|threads| {
+            with_stdin(
+                &["logs", "-", "-o", "json", "--threads", threads],
+                log.as_bytes(),
+            )
+            .stdout
+        })
         .collect();
     assert!(told[0].contains("503"));
     assert!(told.iter().all(|other| *other == told[0]));
+}
+
+/// The same Snapshot to somebody who may not read a kind.
+fn without(snapshot: &Snapshot, kind: Kind) -> Snapshot {
+    let mut builder = Builder::new();
+    for (name, meta) in snapshot.sources() {
+        builder.source(name, meta.cloned().unwrap_or_default());
+    }
+    for id in snapshot.ids().filter(|id| id.split().1 != kind.path()) {
+        let document = snapshot.open(id).expect("it was read before");
+        builder.add(
+            id.clone(),
+            document.origin,
+            document.text.as_bytes().to_vec(),
+        );
+    }
+    builder.note(
+        kind.into(),
+        Coverage::Denied("no right to list them".to_owned()),
+    );
+    builder.finish()
+}
+
+/// What is said of some pods, Services, VirtualServices and Gateways, apart from findings.
+fn described(snapshot: &Snapshot) -> BTreeMap<ObjectRef, BTreeSet<(String, String)>> {
+    let mesh = Mesh::build(snapshot);
+    let report = Report {
+        question: Topic::Mesh,
+        about: String::new(),
+        taken_at: None,
+        verdict: Verdict::Healthy,
+        findings: Vec::new(),
+        rungs: Vec::new(),
+        coverage: Vec::new(),
+        unknown: Vec::new(),
+    };
+    let mut said = BTreeMap::new();
+    for kind in [
+        Kind::Pod,
+        Kind::Service,
+        Kind::VirtualService,
+        Kind::Gateway,
+    ] {
+        for object in mesh.objects.of_kind(kind).iter().take(12) {
+            let told =
+                describe(snapshot, &mesh, &object.id, &report).expect("it has a description");
+            let facts = told.sections.into_iter().flat_map(|section| {
+                let fact =
+                    move |fact: Fact| (format!("{}: {}", section.title, fact.about), fact.says);
+                section.facts.into_iter().map(fact)
+            });
+            said.insert(object.id.clone(), facts.collect());
+        }
+    }
+    said
+}
+
+#[test]
+fn who_may_not_read_a_kind_is_told_nothing_of_its_absence() {
+    let mut compared = 0;
+    for capture in captures_of_repository() {
+        let snapshot = meshladder_collect::open(
+            &[Source::from(capture.bundle())],
+            &meshladder_collect::Options::default(),
+        )
+        .expect("the fixture can be read");
+        let all = described(&snapshot);
+        for kind in Kind::ALL {
+            if !snapshot.has(&DocId::new(kind.path())) {
+                continue;
+            }
+            for (object, facts) in described(&without(&snapshot, *kind)) {
+                let known = all.get(&object).expect("it was there before");
+                for (about, says) in facts.iter().filter(|fact| !known.contains(fact)) {
+                    let is_open = says.contains("unknown") || says == "known";
+                    assert!(
+                        is_open,
+                        "{} without {}: {object}: {about}: {says}",
+                        capture.id,
+                        kind.name()
+                    );
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 500, "{compared}");
+}
+
+fn captures_of_repository() -> Vec<Capture> {
+    [
+        "healthy",
+        "payments-green-still-denies",
+        "catalog-v2-pods-refused-by-stale-webhook",
+    ]
+    .map(capture)
+    .into()
 }
