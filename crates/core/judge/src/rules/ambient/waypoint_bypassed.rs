@@ -35,6 +35,7 @@ pub(super) static RULE: Rule = Rule {
         Kind::RequestAuthentication,
         Kind::PeerAuthentication,
         Kind::VirtualService,
+        Kind::Sidecar,
     ]),
     explains: &["ML06", "ML09", "ML10", "ML4025", "ML4026"],
     docs: include_str!("waypoint_bypassed.md"),
