@@ -124,8 +124,15 @@ fn id(path: &str, found: &SourceFile) -> Option<DocId> {
         ["proxies", namespace, pod, "istio-proxy.log"] => {
             format!("logs/{namespace}/{pod}/istio-proxy.log")
         }
+        // A ztunnel is asked as proxies are, and tells something else.
+        ["proxies", namespace, pod, "config_dump"] if is_ztunnel(found) => {
+            format!("ztunnels/{namespace}/{pod}/config_dump.json")
+        }
         ["proxies", namespace, pod, rest @ ..] => {
             format!("proxies/{namespace}/{pod}/{}", of_proxy(rest, found)?)
+        }
+        ["cni", pod, log] if names::ends_in(log, &["log"]) => {
+            format!("logs/istio-system/{pod}/install-cni.log")
         }
         ["istio", _, pod, "debug", name] => format!("istiod/{pod}/debug/{name}.json"),
         ["istio", _, pod, "metrics"] => format!("istiod/{pod}/metrics.txt"),
@@ -152,6 +159,12 @@ fn of_proxy(url: &[&str], found: &SourceFile) -> Option<String> {
             if is_json { "json" } else { "txt" }
         ),
     })
+}
+
+fn is_ztunnel(found: &SourceFile) -> bool {
+    found
+        .head()
+        .is_ok_and(|(head, whole)| sniff(&head, whole) == Guess::Known(Content::Ztunnel))
 }
 
 /// Some of the lists are tables for people.

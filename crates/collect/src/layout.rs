@@ -175,7 +175,7 @@ fn tops(tree: &Tree) -> Vec<String> {
 /// repositories have such a folder, so there the file must be what `kubectl get -o json` prints.
 fn is_of_bundle(path: &str, found: &SourceFile) -> bool {
     match path.split('/').collect::<Vec<_>>().as_slice() {
-        ["proxies", _, _, _] => DocId::new(unpacked(path)).shape() != Shape::Other,
+        ["proxies" | "ztunnels", _, _, _] => DocId::new(unpacked(path)).shape() != Shape::Other,
         ["istiod", _, "debug", ..] | ["istiod", _, "metrics.txt" | "version.json"] => true,
         ["k8s", file] => ends_in(unpacked(file), &["json", "yaml"]) && is_list(found),
         _ => false,
@@ -201,7 +201,7 @@ pub(crate) fn id_in_bundle(path: &str) -> Option<DocId> {
     let path = unpacked(path);
     let known = match path.split('/').collect::<Vec<_>>().as_slice() {
         ["k8s", _, ..] => ends_in(path, &["json", "yaml", "yml"]),
-        ["proxies", _, _, _, ..] | ["istiod", _, _, ..] => {
+        ["proxies" | "ztunnels", _, _, _, ..] | ["istiod", _, _, ..] => {
             ends_in(path, &["json", "txt", "prom", "yaml"])
         }
         ["logs", _, _, _] => ends_in(path, &["log"]),
@@ -356,6 +356,7 @@ impl SourceParts {
                 &[Content::ConfigDump, Content::Ztunnel],
                 "a config dump belongs",
             ),
+            Shape::ZtunnelDump => (&[Content::Ztunnel], "a ztunnel's config dump belongs"),
             Shape::Clusters => (
                 &[Content::ClustersJson, Content::ClustersText],
                 "Envoy's clusters belong",

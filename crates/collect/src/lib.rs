@@ -65,9 +65,22 @@ pub struct Options {
 /// # Errors
 /// When a source cannot be read at all, or is larger than allowed.
 pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectError> {
+    let sources: Vec<_> = sources.iter().map(|source| (None, source)).collect();
+    open_named(&sources, options)
+}
+
+/// Reads sources like [`open`]; one that is given the name of its cluster has it in place of a
+/// number.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_named(
+    sources: &[(Option<&str>, &Source)],
+    options: &Options,
+) -> Result<Snapshot, CollectError> {
     if sources
         .iter()
-        .filter(|source| **source == Source::Stdin)
+        .filter(|(_, source)| **source == Source::Stdin)
         .count()
         > 1
     {
@@ -76,14 +89,17 @@ pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectEr
     let mut store = Store::new(options.max_size);
     let mut builder = Builder::new();
     builder.max_memory(options.max_memory);
-    for (number, source) in sources.iter().enumerate() {
-        let number = if sources.len() > 1 {
-            (number + 1).to_string()
-        } else {
-            String::new()
+    for (at, (cluster, source)) in sources.iter().enumerate() {
+        let is_first = !sources[..at].iter().any(|(other, _)| other == cluster);
+        let number = match cluster {
+            _ if sources.len() == 1 => String::new(),
+            Some(name) if is_first => (*name).to_owned(),
+            Some(name) => format!("{name}-{}", at + 1),
+            None => (at + 1).to_string(),
         };
         let gathered = gather::gather(source, options, &mut store)?;
-        for (name, settled) in layout::settle(gathered, &mut store)? {
+        for (name, mut settled) in layout::settle(gathered, &mut store)? {
+            settled.meta.name = cluster.map(str::to_owned);
             let dash = if number.is_empty() || name.is_empty() {
                 ""
             } else {

@@ -51,7 +51,7 @@ mod tail;
 pub use levels::{Answers, Plan};
 pub use progress::Tally;
 pub use raise::{Cost, End, Ending, Raise, RaiseEvent, StopReason};
-pub use rights::{Purpose, Right, yaml};
+pub use rights::{Grant, Purpose, Right, grants, yaml};
 pub use tail::Lines;
 
 /// How to reach clusters.
@@ -96,8 +96,6 @@ pub struct Wish {
     pub namespace: Option<String>,
     /// Istio's own namespace.
     pub istio_namespace: String,
-    /// Of the pods only istiod's.
-    pub istiods_only: bool,
     /// Objects not to read, by kind, namespace and name: somebody has a newer version of them.
     pub except: BTreeSet<(String, String, String)>,
     /// Everything that istiods tell, not only what rules look at.
@@ -226,6 +224,7 @@ impl Session {
                 let meta = Meta {
                     origin: origin(cluster),
                     form: "cluster",
+                    name: Some(cluster.source.clone()).filter(|name| !name.is_empty()),
                     taken_at: Some(cluster.clock.now()),
                     ..Meta::default()
                 };
@@ -253,6 +252,7 @@ impl Session {
                 Meta {
                     origin: origin.clone(),
                     form: "cluster",
+                    name: Some(source.clone()).filter(|name| !name.is_empty()),
                     ..Meta::default()
                 },
             );
@@ -359,40 +359,35 @@ impl Session {
             .map_or("default", |cluster| &cluster.namespace)
     }
 
-    /// The rights of a purpose that are not given in a namespace, and those of which the server
-    /// does not tell.
-    pub fn missing_rights(
-        &self,
-        purpose: Purpose,
-        namespace: &str,
-        istio_namespace: &str,
-    ) -> (Vec<Right>, Vec<Right>) {
+    /// Of rights those that are not given, and those of which the server does not tell.
+    pub fn missing_rights(&self, grant: &Grant) -> (Vec<Right>, Vec<Right>) {
+        let namespace = grant.namespace.as_deref();
+        let each = grant.rights.iter().map(|right| self.has(right, namespace));
+        let answers = runtime::run(join_all(each));
         let (mut missing, mut unknown) = (Vec::new(), Vec::new());
-        for right in purpose.rights() {
-            let place = if right.in_istio {
-                istio_namespace
-            } else {
-                namespace
-            };
-            let mut given = Some(true);
-            for cluster in &self.clusters {
-                for verb in &right.verbs {
-                    let one =
-                        runtime::run(cluster.allows(verb, &right.group, &right.resource, place));
-                    given = if given == Some(false) {
-                        given
-                    } else {
-                        one.and_then(|one| given.map(|all| all && one))
-                    };
-                }
-            }
-            match given {
+        for (right, answer) in grant.rights.iter().zip(answers) {
+            match answer {
                 Some(true) => {}
-                Some(false) => missing.push(right),
-                None => unknown.push(right),
+                Some(false) => missing.push(right.clone()),
+                None => unknown.push(right.clone()),
             }
         }
         (missing, unknown)
+    }
+
+    /// Whether every cluster gives every verb of a right.
+    async fn has(&self, right: &Right, namespace: Option<&str>) -> Option<bool> {
+        let mut all = Some(true);
+        for cluster in &self.clusters {
+            for verb in &right.verbs {
+                match cluster.may(right, verb, namespace).await {
+                    Some(true) => {}
+                    Some(false) => return Some(false),
+                    None => all = None,
+                }
+            }
+        }
+        all
     }
 }
 

@@ -190,8 +190,13 @@ impl Owners {
             .get(&found.path)
             .or_else(|| self.beside(&found.path, name))
             .cloned();
+        let folder = if content == Content::Ztunnel {
+            "ztunnels"
+        } else {
+            "proxies"
+        };
         format!(
-            "proxies/{}/{name}",
+            "{folder}/{}/{name}",
             owner.unwrap_or_else(|| format!("-/{}", stem(&found.path)))
         )
     }

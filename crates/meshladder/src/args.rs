@@ -25,6 +25,7 @@ pub(crate) mod request;
 pub(crate) mod runbook;
 mod size;
 pub(crate) mod snapshot;
+pub(crate) mod ztunnel_config;
 
 pub(crate) use command::Command;
 pub(crate) use proxy_config::ProxyConfig;
@@ -55,8 +56,9 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Global {
     /// Read this instead of a cluster: a bundle, an istioctl bug-report, Kubernetes YAML or JSON,
-    /// an Envoy config dump; a file, a directory, an archive, or `-` for stdin. Repeatable
-    #[arg(short, long, global = true, value_name = "PATH")]
+    /// an Envoy config dump; a file, a directory, an archive, or `-` for stdin. Repeatable; NAME is
+    /// what its cluster is called
+    #[arg(short, long, global = true, value_name = "[NAME=]PATH")]
     pub(crate) source: Vec<PathBuf>,
     /// The namespace to look in
     #[arg(short, long, global = true, value_name = "NAMESPACE")]

@@ -8,6 +8,7 @@ mod analyze;
 mod authz;
 mod bundle;
 mod canary;
+mod clusters;
 mod demo;
 mod describe;
 mod diff;
@@ -29,11 +30,15 @@ mod snapshot;
 mod source;
 mod target;
 mod trace;
+mod waypoint;
+mod ztunnel_config;
 
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.command {
         Command::ProxyStatus(status) => proxy_status::run(&args.global, status),
         Command::ProxyConfig(config) => proxy_config::run(&args.global, config),
+        Command::ZtunnelConfig(config) => ztunnel_config::run(&args.global, config),
+        Command::Waypoint(waypoint) => waypoint::run(&args.global, waypoint),
         Command::Check(check) => ladder::check(&args.global, check),
         Command::Why(why) => ladder::why(&args.global, why),
         Command::Analyze(analyze) => analyze::run(&args.global, analyze),

@@ -9,6 +9,8 @@ use crate::{out, progress};
 
 /// istioctl's code for "any other error", which `proxy-status` and `proxy-config` keep.
 pub(crate) const ISTIOCTL_ERROR: u8 = 1;
+/// Something is wrong with what was asked about.
+pub(crate) const FINDINGS: u8 = 1;
 /// Wrong usage.
 pub(crate) const USAGE: u8 = 2;
 /// What was asked could not be read.

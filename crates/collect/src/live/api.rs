@@ -10,7 +10,7 @@ use kube::client::Body;
 use serde_json::Value;
 
 use super::clock::Clock;
-use super::connect::{Connection, chain};
+use super::connect::{CONNECT_TIMEOUT, Connection, chain};
 use super::door::Refusals;
 use super::lack::{Lack, clean};
 use super::login::Login;
@@ -220,6 +220,10 @@ async fn exchange(client: &kube::Client, request: Request<Body>) -> Result<(Part
         .await
         .map_err(|error| match of_credentials(&error) {
             Some(own) => Lack::Keyless(chain(own).replacen("failed OIDC: ", "OIDC: ", 1)),
+            None if is_connect_timeout(&error) => Lack::Unreachable(format!(
+                "no connection within {} s: a firewall drops it, a VPN is down, or the cluster is gone",
+                CONNECT_TIMEOUT.as_secs()
+            )),
             None => unsent(chain(&error)),
         })?;
     let (head, body) = response.into_parts();
@@ -234,14 +238,20 @@ async fn exchange(client: &kube::Client, request: Request<Body>) -> Result<(Part
 
 /// What is wrong with our credentials, where that is what kept a request from being sent.
 fn of_credentials(error: &kube::Error) -> Option<&kube::client::AuthError> {
-    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = next {
-        if let Some(own) = error.downcast_ref() {
-            return Some(own);
-        }
-        next = error.source();
-    }
-    None
+    causes(error).find_map(|error| error.downcast_ref())
+}
+
+/// Whether nobody answered the attempt to connect; a refusal comes at once.
+fn is_connect_timeout(error: &kube::Error) -> bool {
+    causes(error)
+        .filter_map(|error| error.downcast_ref::<std::io::Error>())
+        .any(|error| error.kind() == std::io::ErrorKind::TimedOut)
+}
+
+fn causes<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'e (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
 }
 
 /// With TLS 1.3 a client learns only after the handshake, and not with every try, that its

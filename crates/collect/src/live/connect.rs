@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
@@ -12,6 +13,12 @@ use super::proxy;
 use super::{Access, Limits};
 use crate::CollectError;
 use crate::names::{part, shown};
+
+/// How long a connection may take. Linux tries again after 1, 3 and 7 seconds.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Who we are in the audit log of an API server.
+const USER_AGENT: &str = concat!("meshladder/", env!("CARGO_PKG_VERSION"));
 
 /// A cluster as it will be asked.
 pub(crate) struct Connection {
@@ -149,7 +156,13 @@ async fn build(
     let server = config.cluster_url.to_string();
     // Our own retries know the deadline; the client's do not.
     config.default_retry = false;
-    config.connect_timeout = Some(limits.request_timeout);
+    // An answer may take its time, a connection does not: where nothing comes back at all, waiting
+    // tells nothing.
+    config.connect_timeout = Some(CONNECT_TIMEOUT.min(limits.request_timeout));
+    config.headers.push((
+        http::header::USER_AGENT,
+        http::HeaderValue::from_static(USER_AGENT),
+    ));
     if access.impersonate.is_some() {
         config.auth_info.impersonate.clone_from(&access.impersonate);
         config.auth_info.impersonate_uid.clone_from(&access.uid);

@@ -252,7 +252,7 @@ impl Refusals {
 
 fn neither(namespace: &str) -> Lack {
     Lack::Refused(format!(
-        "no right to create pods/portforward or pods/exec in namespace {namespace}"
+        "no right to open ports of pods in namespace {namespace}: a WebSocket takes `get` and `create` of pods/portforward or of pods/exec"
     ))
 }
 

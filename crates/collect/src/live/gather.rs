@@ -141,12 +141,8 @@ fn places(cluster: &Cluster, wish: &Wish) -> (ListScope, ListScope) {
     let objects = ListScope {
         only: wish.only.iter().cloned().collect(),
         else_in,
-        labels: None,
     };
-    let mut pods = ListScope {
-        labels: wish.istiods_only.then_some("app=istiod"),
-        ..objects.clone()
-    };
+    let mut pods = objects.clone();
     // Who asks about one namespace asks istiods too, and those are in theirs.
     let is_elsewhere = !pods.only.is_empty() && !pods.only.contains(&wish.istio_namespace);
     if is_elsewhere && wish.needs.contains(&Need::Part(Part::Istiod)) {
@@ -175,7 +171,7 @@ async fn istiods(
     while let Some((pod, told)) = answers.next().await {
         cluster.pace.tally.done(ISTIODS);
         for (file, bytes) in told.documents {
-            if file == "version.json" && into.meta.istio_version.is_none() {
+            if file == istiod::VERSION && into.meta.istio_version.is_none() {
                 into.meta.istio_version = version(&bytes);
             }
             into.document(&format!("istiod/{}/{file}", pod.name), &bytes)?;
@@ -232,19 +228,11 @@ pub(crate) async fn view(
     }
 }
 
-/// The version in istiod's answer: `1.27.1-hash-Clean` as a line, or the fields of `/version`.
+/// The version in istiod's document.
 fn version(bytes: &[u8]) -> Option<String> {
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(Value::String(text)) => Some(text),
-        Ok(value) => value["version"]
-            .as_str()
-            .or(value["Version"].as_str())
-            .map(str::to_owned),
-        Err(_) => std::str::from_utf8(bytes)
-            .ok()
-            .map(|text| text.trim().to_owned())
-            .filter(|text| text.len() < 80),
-    }
+    let told: Value = serde_json::from_slice(bytes).ok()?;
+    let field = told["version"].as_str().or(told["Version"].as_str());
+    Some(field.or(told.as_str())?.to_owned())
 }
 
 /// Reads the proxies that are wanted.
@@ -266,15 +254,20 @@ pub(crate) async fn proxies(
         .buffer_unordered(cluster.pace.concurrency());
     while let Some((pod, told)) = answers.next().await {
         cluster.pace.tally.done(PROXIES);
+        let folder = if pod.is_ztunnel {
+            "ztunnels"
+        } else {
+            "proxies"
+        };
         for (file, bytes) in told.documents {
             into.document(
-                &format!("proxies/{}/{}/{file}", pod.namespace, pod.name),
+                &format!("{folder}/{}/{}/{file}", pod.namespace, pod.name),
                 &bytes,
             )?;
         }
         if let Some(lack) = told.lack {
             into.note(
-                &format!("proxies/{}/{}/", pod.namespace, pod.name),
+                &format!("{folder}/{}/{}/", pod.namespace, pod.name),
                 lack.coverage(),
             );
             seen.lacks

@@ -7,6 +7,10 @@ use super::door::{Door, MONITORING, Port};
 use super::lack::Lack;
 use super::list::escaped;
 use super::pods::PodNote;
+use serde_json::json;
+
+/// The bundle's file for `/version`.
+pub(crate) const VERSION: &str = "version.json";
 
 /// What rules read.
 const RULES: [&str; 2] = ["syncz", "mesh"];
@@ -54,6 +58,7 @@ pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, whole: bool) -> Istiod
     };
     for (file, path) in paths(whole) {
         match door.ask(&Method::GET, &path).await {
+            Ok(body) if file == VERSION => told.documents.push((file, version(body))),
             Ok(body) => told.documents.push((file, body)),
             // Which endpoints there are depends on the version.
             Err(Lack::Absent) => {}
@@ -87,11 +92,21 @@ pub(crate) async fn view(cluster: &Cluster, pod: &PodNote, proxy: &str) -> Resul
 
 fn paths(whole: bool) -> Vec<(String, String)> {
     let debug = |name: &&'static str| (format!("debug/{name}.json"), format!("/debug/{name}"));
-    let mut paths = vec![("version.json".to_owned(), "/version".to_owned())];
+    let mut paths = vec![(VERSION.to_owned(), "/version".to_owned())];
     paths.extend(RULES.iter().map(debug));
     if whole {
         paths.push(("metrics.txt".to_owned(), "/metrics".to_owned()));
         paths.extend(MORE.iter().map(debug));
     }
     paths
+}
+
+/// istiod tells its version as a line of text (`1.30.0-86c9f01-Clean`), and a document of a bundle
+/// that is called `.json` is JSON.
+fn version(body: Vec<u8>) -> Vec<u8> {
+    if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() {
+        return body;
+    }
+    let line = String::from_utf8_lossy(&body);
+    json!({"version": line.trim()}).to_string().into_bytes()
 }

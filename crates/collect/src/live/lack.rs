@@ -20,6 +20,8 @@ pub(crate) enum Lack {
     Expired,
     /// `--request-timeout` is over.
     Late(String),
+    /// Nothing at all comes back from there.
+    Unreachable(String),
     /// Anything else that went wrong.
     Failed(String),
     /// `--timeout` is over.
@@ -42,6 +44,7 @@ impl Lack {
             | Self::Stranger(why)
             | Self::Keyless(why)
             | Self::Late(why)
+            | Self::Unreachable(why)
             | Self::Failed(why)
             | Self::Gone(why) => why.clone(),
             Self::Absent => "there is no such thing".to_owned(),

@@ -32,7 +32,6 @@ pub(crate) struct ListScope {
     pub(crate) only: Vec<String>,
     /// Where the whole cluster may not be listed: here.
     pub(crate) else_in: Vec<String>,
-    pub(crate) labels: Option<&'static str>,
 }
 
 /// A list as far as it could be had.
@@ -55,7 +54,6 @@ pub(crate) async fn list(
     let mut lister = Lister {
         cluster,
         kind,
-        labels: place.labels,
         except,
         spool,
         pods,
@@ -88,7 +86,6 @@ pub(crate) async fn list(
 struct Lister<'c> {
     cluster: &'c Cluster,
     kind: Kind,
-    labels: Option<&'static str>,
     except: &'c BTreeSet<(String, String, String)>,
     spool: Spool,
     pods: Vec<PodNote>,
@@ -252,9 +249,6 @@ impl Lister<'_> {
         } else {
             format!("limit={page}")
         };
-        if let Some(labels) = self.labels {
-            query.extend(["&labelSelector=", &escaped(labels)]);
-        }
         if self.kind.depth() == Depth::Warnings {
             query += "&fieldSelector=type%21%3DNormal";
         }

@@ -21,6 +21,8 @@ pub(crate) struct PodNote {
     pub(crate) proxy: String,
     pub(crate) containers: Vec<String>,
     pub(crate) is_istiod: bool,
+    /// Whether its proxy is its node's ztunnel.
+    pub(crate) is_ztunnel: bool,
     /// An istiod's revision.
     pub(crate) revision: String,
     /// An istiod's `CLUSTER_ID`.
@@ -66,6 +68,8 @@ impl PodNote {
             proxy: proxy.map(|c| text(&c["name"])).unwrap_or_default(),
             containers: containers.iter().map(|c| text(&c["name"])).collect(),
             is_istiod,
+            is_ztunnel: proxy.is_some_and(|c| c["args"][1] == "ztunnel")
+                || labels["app"] == "ztunnel",
             revision: labels["istio.io/rev"]
                 .as_str()
                 .unwrap_or("default")

@@ -18,6 +18,13 @@ pub(crate) struct File {
     path: &'static str,
 }
 
+impl File {
+    /// A ztunnel is asked for its dump as an Envoy is.
+    fn is(&self, shape: Shape) -> bool {
+        self.shape == shape || self.shape == Shape::ConfigDump && shape == Shape::ZtunnelDump
+    }
+}
+
 const fn get(name: &'static str, shape: Shape, path: &'static str) -> File {
     File {
         name,
@@ -52,7 +59,7 @@ static FILES: [File; 7] = [
 pub(crate) fn files(shapes: &[Shape]) -> Vec<&'static File> {
     FILES
         .iter()
-        .filter(|file| shapes.is_empty() || shapes.contains(&file.shape))
+        .filter(|file| shapes.is_empty() || shapes.iter().any(|shape| file.is(*shape)))
         .collect()
 }
 

@@ -66,8 +66,14 @@ pub struct Ending {
 pub enum End {
     /// Nothing was changed, and why.
     Untouched(String),
-    /// The levels are what they were.
-    Restored,
+    /// The levels are what they were when this began.
+    Restored {
+        /// Those of them that were loud: somebody had raised them before.
+        loud: BTreeMap<String, ComponentLevel>,
+    },
+    /// Somebody else set these meanwhile, and they are left as they are; all others are what they
+    /// were.
+    Changed(BTreeMap<String, ComponentLevel>),
     /// The pod is no more.
     Gone,
     /// The levels could not be set back to these.

@@ -11,15 +11,25 @@ use tokio::sync::Mutex;
 
 use super::api::Cluster;
 
-const REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+/// All that somebody may do in a namespace.
+const RULES_REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+
+/// Whether somebody may do one thing.
+const ACCESS_REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 /// What rights are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// `check`
     Check,
-    /// `why`, `trace` and `authz check`
+    /// `why`
     Why,
+    /// `trace`
+    Trace,
+    /// `authz check`
+    Authz,
+    /// `logs`
+    Logs,
     /// `analyze`
     Analyze,
     /// `proxy-status`
@@ -59,9 +69,12 @@ pub struct Right {
 
 impl Purpose {
     /// All, in the order in which they are told.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Check,
         Self::Why,
+        Self::Trace,
+        Self::Authz,
+        Self::Logs,
         Self::Analyze,
         Self::ProxyStatus,
         Self::ProxyConfig,
@@ -79,6 +92,9 @@ impl Purpose {
         match self {
             Self::Check => "check",
             Self::Why => "why",
+            Self::Trace => "trace",
+            Self::Authz => "authz",
+            Self::Logs => "logs",
             Self::Analyze => "analyze",
             Self::ProxyStatus => "proxy-status",
             Self::ProxyConfig => "proxy-config",
@@ -103,7 +119,9 @@ impl Purpose {
             rules.flat_map(|rule| rule.inputs(lens)).collect()
         };
         match self {
-            Self::Check | Self::Why | Self::Describe => of(Lens::Mesh),
+            Self::Check | Self::Why | Self::Trace | Self::Authz | Self::Logs | Self::Describe => {
+                of(Lens::Mesh)
+            }
             // What runs all day and is read by many stays away from Secrets: what only they can
             // tell is skipped.
             Self::Monitor => {
@@ -133,10 +151,6 @@ impl Purpose {
     /// The rights it needs, by group and resource.
     pub fn rights(self) -> Vec<Right> {
         let mut rights: Vec<Right> = self.needs().iter().filter_map(of_need).collect();
-        // Istiods are all that it looks for among the pods.
-        for right in &mut rights {
-            right.in_istio |= self == Self::ProxyStatus;
-        }
         let on = |resource: &str, verbs: &[&'static str], without: &'static str| Right {
             group: String::new(),
             resource: resource.to_owned(),
@@ -164,6 +178,9 @@ impl Purpose {
             self,
             Self::Check
                 | Self::Why
+                | Self::Trace
+                | Self::Authz
+                | Self::Logs
                 | Self::Snapshot
                 | Self::LogLevel
                 | Self::Describe
@@ -186,9 +203,19 @@ impl Purpose {
 impl Right {
     /// Whether it can be granted in a namespace.
     fn is_in_namespace(&self) -> bool {
+        self.kind().is_none_or(|kind| kind.is_namespaced())
+    }
+
+    /// Whether what it shows of Istio's own namespace counts for every other: istiods are pods
+    /// there, and objects of some kinds are for the whole mesh.
+    fn counts_in_root(&self) -> bool {
+        self.resource.split('/').next() == Some("pods")
+            || self.kind().is_some_and(|kind| ROOT_KINDS.contains(&kind))
+    }
+
+    fn kind(&self) -> Option<Kind> {
         let is = |kind: &&Kind| kind.plural() == self.resource && kind.group() == self.group;
-        let kind = Kind::ALL.iter().find(is);
-        kind.is_none_or(|kind| kind.is_namespaced())
+        Kind::ALL.iter().find(is).copied()
     }
 }
 
@@ -245,30 +272,79 @@ fn without(kind: Kind) -> &'static str {
     }
 }
 
-/// The least rights for a purpose, as YAML. With a namespace only what can be granted in it.
-pub fn yaml(purpose: Purpose, namespace: Option<&str>, istio_namespace: &str) -> String {
-    let name = format!("meshladder-{}", purpose.word());
-    let rights = purpose.rights();
-    let (mut istio, wide): (Vec<_>, Vec<_>) = rights.into_iter().partition(|right| right.in_istio);
-    let mut documents = Vec::new();
+/// Rights, and where they are to be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// In this namespace; everywhere where none is named.
+    pub namespace: Option<String>,
+    /// What may be done there.
+    pub rights: Vec<Right>,
+}
+
+/// Objects of these kinds in Istio's root namespace count for every namespace: "If the root
+/// namespace is set to the Istio root namespace, the policy applies to all namespaces in a mesh".
+const ROOT_KINDS: [Kind; 8] = [
+    Kind::AuthorizationPolicy,
+    Kind::DestinationRule,
+    Kind::EnvoyFilter,
+    Kind::PeerAuthentication,
+    Kind::RequestAuthentication,
+    Kind::Sidecar,
+    Kind::Telemetry,
+    Kind::WasmPlugin,
+];
+
+/// The least rights for a purpose. With a namespace only what can be granted in it, and in Istio's
+/// own what counts for it.
+pub fn grants(purpose: Purpose, namespace: Option<&str>, istio_namespace: &str) -> Vec<Grant> {
+    let (mut istio, wide): (Vec<_>, Vec<_>) = purpose
+        .rights()
+        .into_iter()
+        .partition(|right| right.in_istio);
+    let mut grants = Vec::new();
     match namespace {
-        None if !wide.is_empty() => documents.push(role("ClusterRole", &name, None, &wide)),
+        None => grants.push(Grant {
+            namespace: None,
+            rights: wide,
+        }),
         Some(namespace) => {
             let inside: Vec<Right> = wide.into_iter().filter(Right::is_in_namespace).collect();
-            documents.push(role("Role", &name, Some(namespace), &inside));
-            // istiod is a pod too, in a namespace of its own.
-            if !istio.is_empty() && namespace != istio_namespace {
+            if namespace == istio_namespace {
+                istio.extend(inside);
+            } else {
                 istio.extend(
                     inside
-                        .into_iter()
-                        .filter(|right| right.resource.split('/').next() == Some("pods")),
+                        .iter()
+                        .filter(|right| right.counts_in_root())
+                        .cloned(),
                 );
+                grants.push(Grant {
+                    namespace: Some(namespace.to_owned()),
+                    rights: inside,
+                });
             }
         }
-        None => {}
     }
-    if !istio.is_empty() {
-        documents.push(role("Role", &name, Some(istio_namespace), &istio));
+    istio.sort();
+    grants.push(Grant {
+        namespace: Some(istio_namespace.to_owned()),
+        rights: istio,
+    });
+    grants.retain(|grant| !grant.rights.is_empty());
+    grants
+}
+
+/// The least rights for a purpose, as YAML; see [`grants`].
+pub fn yaml(purpose: Purpose, namespace: Option<&str>, istio_namespace: &str) -> String {
+    let name = format!("meshladder-{}", purpose.word());
+    let mut documents = Vec::new();
+    for grant in grants(purpose, namespace, istio_namespace) {
+        let kind = if grant.namespace.is_some() {
+            "Role"
+        } else {
+            "ClusterRole"
+        };
+        documents.push(role(kind, &name, grant.namespace.as_deref(), &grant.rights));
     }
     documents.join("---\n")
 }
@@ -315,7 +391,7 @@ impl Cluster {
         let mut reviews = self.reviews.0.lock().await;
         if !reviews.contains_key(namespace) {
             let asked = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}});
-            let answer = self.post_json(REVIEW, &asked).await.ok();
+            let answer = self.post_json(RULES_REVIEW, &asked).await.ok();
             // "incomplete is true when the rules returned by this call are incomplete"
             let told = answer.filter(|answer| answer["status"]["incomplete"] != true);
             let told =
@@ -323,11 +399,45 @@ impl Cluster {
             reviews.insert(namespace.to_owned(), told);
         }
         let rules = reviews.get(namespace)?.as_ref()?;
-        Some(rules.iter().any(|rule| grants(rule, verb, group, resource)))
+        Some(
+            rules
+                .iter()
+                .any(|rule| rule_grants(rule, verb, group, resource)),
+        )
     }
 }
 
-fn grants(rule: &Value, verb: &str, group: &str, resource: &str) -> bool {
+impl Cluster {
+    /// Whether the authorizer itself says yes to a right in a namespace, or everywhere; none when it
+    /// does not answer. The rules of a namespace cannot tell that: a RoleBinding to a ClusterRole
+    /// shows rights to cluster-scoped kinds that it does not give.
+    pub(crate) async fn may(
+        &self,
+        right: &Right,
+        verb: &str,
+        namespace: Option<&str>,
+    ) -> Option<bool> {
+        let (resource, subresource) = right
+            .resource
+            .split_once('/')
+            .unwrap_or((&right.resource, ""));
+        let asked = json!({
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {
+                "namespace": namespace.unwrap_or_default(),
+                "verb": verb,
+                "group": right.group,
+                "resource": resource,
+                "subresource": subresource,
+            }},
+        });
+        let answer = self.post_json(ACCESS_REVIEW, &asked).await.ok()?;
+        answer["status"]["allowed"].as_bool()
+    }
+}
+
+fn rule_grants(rule: &Value, verb: &str, group: &str, resource: &str) -> bool {
     let has = |key: &str, wanted: &str| {
         let all = rule[key]
             .as_array()
@@ -353,13 +463,15 @@ mod tests {
     #[test]
     fn a_rule_grants_what_it_names_and_what_a_star_stands_for() {
         let rule = json!({"verbs": ["list"], "apiGroups": [""], "resources": ["pods", "*/log"]});
-        assert!(grants(&rule, "list", "", "pods"));
-        assert!(grants(&rule, "list", "", "pods/log"));
-        assert!(!grants(&rule, "get", "", "pods") && !grants(&rule, "list", "apps", "pods"));
+        assert!(rule_grants(&rule, "list", "", "pods"));
+        assert!(rule_grants(&rule, "list", "", "pods/log"));
+        assert!(
+            !rule_grants(&rule, "get", "", "pods") && !rule_grants(&rule, "list", "apps", "pods")
+        );
         let all = json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]});
-        assert!(grants(&all, "create", "", "pods/exec"));
+        assert!(rule_grants(&all, "create", "", "pods/exec"));
         let one = json!({"verbs": ["list"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["cart"]});
-        assert!(!grants(&one, "list", "", "pods"));
+        assert!(!rule_grants(&one, "list", "", "pods"));
     }
 
     #[test]
@@ -403,13 +515,11 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_the_status_of_proxies_needs_rights_in_istios_namespace_only() {
+    fn who_wants_the_status_of_proxies_opens_ports_in_istios_namespace_only() {
         let role = yaml(Purpose::ProxyStatus, None, "istio-system");
-        assert!(
-            role.contains("kind: Role\n")
-                && !role.contains("ClusterRole")
-                && role.contains("pods/portforward")
-        );
+        let (cluster, istio) = role.split_once("---\n").expect("two roles");
+        assert!(cluster.contains("ClusterRole") && !cluster.contains("portforward"));
+        assert!(istio.contains("kind: Role\n") && istio.contains("pods/portforward"));
     }
 
     #[test]

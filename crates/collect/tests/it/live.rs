@@ -152,13 +152,10 @@ fn a_refusal_names_the_verb_and_the_resource() {
             "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
             "no right to list mutatingwebhookconfigurations.admissionregistration.k8s.io",
         ),
-        (
-            "proxies/",
-            "no right to create pods/portforward or pods/exec in namespace ",
-        ),
+        ("proxies/", "no right to open ports of pods in namespace "),
         (
             "istiod/",
-            "no right to create pods/portforward or pods/exec in namespace istio-system",
+            "no right to open ports of pods in namespace istio-system",
         ),
         ("logs/", "no right to get pods/log in namespace "),
         (

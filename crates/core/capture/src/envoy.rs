@@ -4,3 +4,4 @@ pub mod clusters;
 pub mod dump;
 pub mod logging;
 pub mod name;
+pub mod spelling;

@@ -51,6 +51,8 @@ pub struct Meta {
     pub form: &'static str,
     /// When it was taken, if it says so itself.
     pub taken_at: Option<Time>,
+    /// What the user calls its cluster: `-s east=FILE`.
+    pub name: Option<String>,
     /// The cluster's id in the mesh.
     pub cluster: Option<String>,
     /// The cluster's network.
@@ -63,11 +65,13 @@ pub struct Meta {
 pub type Fetch = Arc<dyn Fn() -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// A document as it is kept: its text, or the way to it.
+#[derive(Clone)]
 struct StoredDocument {
     origin: String,
     body: DocumentBody,
 }
 
+#[derive(Clone)]
 enum DocumentBody {
     Held(Arc<String>),
     Deferred {
@@ -409,16 +413,48 @@ impl Snapshot {
         &self.problems
     }
 
+    /// What some of its sources hold, as a Snapshot of its own; texts are shared. The documents of
+    /// a source that is alone in it have their names without the source's.
+    #[must_use]
+    pub fn part(&self, sources: &[&str]) -> Self {
+        let name = |source: &str| match sources {
+            [_] => String::new(),
+            _ => source.to_owned(),
+        };
+        let mut part = Builder::new();
+        for source in sources {
+            if let Some(meta) = self.metas.get(*source) {
+                part.source(&name(source), meta.clone());
+            }
+        }
+        for ((source, need), coverage) in &self.coverage {
+            if sources.contains(&source.as_str()) {
+                part.note_in(&name(source), need.clone(), coverage.clone());
+            }
+        }
+        for (id, stored) in &self.docs {
+            let (source, path) = id.split();
+            if sources.contains(&source) {
+                let id = match sources {
+                    [_] => DocId::new(path),
+                    _ => id.clone(),
+                };
+                part.keep(id, stored.clone());
+            }
+        }
+        part.finish()
+    }
+
     /// The builder as it was before [`Builder::finish`], for a collector that has more to add.
     pub fn into_builder(self) -> Builder {
         Builder::resume(self)
     }
 
-    /// The proxies that have a document of that shape.
+    /// The proxies, or for its dump the ztunnels, that have a document of that shape.
     pub fn proxies_with(&self, shape: Shape) -> impl Iterator<Item = (ProxyRef, &DocId)> {
         self.ids()
             .filter(move |id| id.shape() == shape)
-            .filter_map(|id| Some((id.proxy()?, id)))
+            .filter_map(|id| Some((id.proxy().or_else(|| id.ztunnel())?, id)))
     }
 }
 

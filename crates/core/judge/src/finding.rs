@@ -34,6 +34,8 @@ pub struct Finding {
     pub confidence: Confidence,
     /// The object to change, or what else it is about.
     pub subject: Subject,
+    /// The name of the cluster that the subject is in, where there are several.
+    pub cluster: Option<String>,
     /// One sentence with real names, without a full stop.
     pub message: String,
     /// What proves it; the first piece is the main one.
@@ -53,6 +55,8 @@ pub struct Finding {
     /// Whether the objects ask for it as they are: then it is not that a proxy lacks the last of
     /// them.
     pub is_asked_for: bool,
+    /// Whether it is what a setting brings along, and works: an answer only where there is no other.
+    pub is_side_effect: bool,
 }
 
 /// How bad.
@@ -216,9 +220,11 @@ impl Finding {
         } else {
             format!("{kind}/{namespace}/{name}")
         };
+        let cluster = self.cluster.as_deref();
         format!(
-            "{}:{subject}:{}",
+            "{}:{}{subject}:{}",
             self.code,
+            cluster.map(|name| format!("{name}:")).unwrap_or_default(),
             self.evidence.first().map_or(String::new(), place_of)
         )
     }
@@ -277,6 +283,20 @@ impl Finding {
     pub fn is_asked_for(&mut self, is_so: bool) -> &mut Self {
         self.is_asked_for = is_so;
         self
+    }
+
+    /// It is what a setting brings along, and an answer only where there is no other.
+    pub fn is_side_effect(&mut self) -> &mut Self {
+        self.is_side_effect = true;
+        self
+    }
+
+    /// `Service shop/cart`, and where there are several clusters which one it is in.
+    pub fn told_subject(&self) -> String {
+        match &self.cluster {
+            Some(cluster) => format!("{} in {cluster}", self.subject),
+            None => self.subject.to_string(),
+        }
     }
 
     /// Whether it is told loudly.

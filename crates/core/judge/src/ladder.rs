@@ -14,6 +14,7 @@ mod analyze;
 mod attribute;
 mod case;
 mod choice;
+mod clusters;
 mod compose;
 mod logged;
 mod plan;
@@ -25,6 +26,7 @@ mod weigh;
 
 pub use analyze::{Analysis, analyze, chosen, skipped};
 pub use choice::{Choice, is_known};
+pub use clusters::{climb_clusters, climb_clusters_along};
 pub use plan::{Plan, plan};
 pub use scope::Scope;
 

@@ -1,5 +1,7 @@
 //! What the ladder hands to renderers.
 
+use std::collections::BTreeMap;
+
 use crate::finding::{Evidence, Finding, MissingFact, Rung, Severity, Spot};
 use crate::rules::Symptom;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
@@ -22,6 +24,10 @@ pub struct Report {
     pub question: Topic,
     /// What was asked, in words.
     pub about: String,
+    /// The name of the cluster it was asked in, where there are several.
+    pub cluster: Option<String>,
+    /// The name of the cluster that each source's documents are of, where there are several.
+    pub clusters: BTreeMap<String, String>,
     /// When the Snapshot was taken.
     pub taken_at: Option<Time>,
     /// The verdict.

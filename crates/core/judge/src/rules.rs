@@ -11,6 +11,7 @@ use meshladder_mesh::Mesh;
 use meshladder_mesh::schema::{Faults, SchemaFault};
 use meshladder_text::shown;
 
+mod ambient;
 mod annotation;
 mod authorization;
 mod case;
@@ -18,12 +19,14 @@ mod cluster;
 mod codes;
 mod config;
 mod control_plane;
+mod crossing;
 mod destination_rule;
 mod endpoints;
 mod enrolment;
 mod envoy_filter;
 mod gateway_api;
 mod identity;
+mod multicluster;
 mod policy;
 mod reach;
 mod registry;
@@ -39,10 +42,13 @@ mod upstream;
 mod virtual_service;
 mod workload;
 
-use shared::{absence, accounts, analyzed, authority, peer_modes, selector_misses, workloads};
+use shared::{
+    absence, accounts, analyzed, authority, istiod_log, peer_modes, selector_misses, workloads,
+};
 
 pub use case::{Case, Symptom};
 pub use codes::{CODES, Code, Why};
+pub use crossing::{CrossedRequest, Crossing};
 pub use reach::missing_facts;
 pub use registry::{FAMILIES, all, foreign_codes, named, shown_code};
 
@@ -92,6 +98,8 @@ pub enum Check {
     Lens(fn(&Facts<'_>, Lens<'_>, &mut Sink), Alone),
     /// Once, through the lens of objects or of the mesh: a request does not narrow it.
     Wide(fn(&Facts<'_>, Lens<'_>, &mut Sink), Alone),
+    /// Once, where there are several clusters: what joins them, and a request from one to another.
+    Clusters(fn(&Crossing<'_>, &mut Sink)),
 }
 
 /// How much of the mesh is looked at: one claim may be asked of objects, of a mesh or of a request.
@@ -184,7 +192,7 @@ impl Rule {
             (Check::Lens(check, _) | Check::Wide(check, _), Lens::Objects | Lens::Mesh)
             | (Check::Lens(check, _), Lens::Request(_)) => check(facts, lens, out),
             (Check::Wide(check, _), Lens::Request(_)) => check(facts, Lens::Mesh, out),
-            (Check::Proxy(_) | Check::Request(_), _) => {}
+            (Check::Proxy(_) | Check::Request(_) | Check::Clusters(_), _) => {}
         }
     }
 
@@ -280,6 +288,7 @@ impl Sink {
             ist: self.rule.ist(),
             confidence: Confidence::Proven,
             subject: subject.into(),
+            cluster: None,
             message: shown::line(&message.into()).into_owned(),
             evidence: vec![proof.on_one_line()],
             fixes: Vec::new(),
@@ -288,6 +297,7 @@ impl Sink {
             caused_by: Vec::new(),
             unsettled: Vec::new(),
             is_asked_for: false,
+            is_side_effect: false,
         };
         let at = self.findings.len();
         self.findings.push(finding);

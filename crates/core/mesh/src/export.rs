@@ -92,6 +92,17 @@ pub fn export_node(object: &Object) -> Option<&Node> {
     }
 }
 
+/// The object that says where another one is exported to, and the place: itself, else the mesh's
+/// settings.
+pub fn hider<'m>(mesh: &'m Mesh, object: &'m Object) -> (&'m Object, &'m Node) {
+    let settings = || {
+        let map = mesh.objects.find(mesh.config.object.as_ref()?)?;
+        Some((map, map.node.at(["data", "mesh"])?))
+    };
+    let own = export_node(object).map(|node| (object, node));
+    own.or_else(settings).unwrap_or((object, &object.node))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,8 +11,10 @@ use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_text::name::Name;
 use meshladder_text::tree::{Node, Value};
 
+pub mod ambient;
 mod cache;
 mod change;
+mod clusters;
 pub mod config;
 pub mod destination_rule;
 mod domain;
@@ -27,6 +29,7 @@ pub mod labels;
 mod lazy;
 mod namespaces;
 pub mod network_policy;
+pub mod networks;
 pub mod objects;
 pub mod peer_authentication;
 pub mod policies;
@@ -41,6 +44,7 @@ pub mod traffic;
 pub mod views;
 
 pub use change::{Change, Op, Patch};
+pub use clusters::{Cluster, Clusters};
 pub use config::{MeshConfig, MeshNetworks};
 pub use domain::Domain;
 pub use files::MeshOverrides;

@@ -8,10 +8,28 @@ use meshladder_mesh::ObjectRef;
 use meshladder_sim::walk::{Call, Caller, Url};
 use serde::Serialize;
 
+/// What a report answers, and in which cluster it was asked where there are several.
+#[derive(Debug, Serialize)]
+pub(crate) struct QuestionIn<'a> {
+    #[serde(flatten)]
+    question: QuestionJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'a str>,
+}
+
+impl<'a> QuestionIn<'a> {
+    pub(crate) fn new(topic: &'a Topic, cluster: Option<&'a str>) -> Self {
+        Self {
+            question: QuestionJson::from(topic),
+            cluster,
+        }
+    }
+}
+
 /// What a report answers.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(crate) enum QuestionJson<'a> {
+enum QuestionJson<'a> {
     Mesh { mesh: bool },
     Objects { objects: bool },
     Namespace { namespace: &'a str },

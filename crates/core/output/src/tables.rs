@@ -16,5 +16,7 @@ pub mod route;
 pub mod secret;
 pub mod status;
 mod table;
+pub mod waypoint;
+pub mod ztunnel;
 
 pub use table::Table;

@@ -11,13 +11,13 @@ use std::borrow::Cow;
 
 use super::cidr::Cidr;
 use super::inspect::InspectedConnection;
-use super::matcher::unmodelled;
 use super::message;
 use super::{DecisionRecord, MatchCandidate, Tri};
 use meshladder_text::json::Raw;
 
 mod index;
 mod level;
+mod tree;
 mod why;
 
 use index::{ChainRow, SearchEnd};
@@ -33,8 +33,8 @@ pub struct FilterChains<'a> {
     /// One row for each combination of the values that a chain lists, in order.
     rows: Vec<ChainRow<'a>>,
     default: Option<FilterChain<'a>>,
-    /// Whether a matcher tree decides, which is not modelled.
-    has_matcher: bool,
+    /// The tree that names the chain, where there is one.
+    matcher: Option<Raw<'a>>,
 }
 
 /// One filter chain.
@@ -74,7 +74,7 @@ impl<'a> FilterChains<'a> {
                 }
                 "default_filter_chain" => compiled.default = Some(FilterChain::read(value, true)),
                 // A matcher tree names the chain, whatever the chains say of themselves.
-                "filter_chain_matcher" => compiled.has_matcher = true,
+                "filter_chain_matcher" => compiled.matcher = Some(value),
                 _ => {}
             }
         }
@@ -89,8 +89,8 @@ impl<'a> FilterChains<'a> {
         seen: &InspectedConnection<'_>,
         record: &mut DecisionRecord,
     ) -> ChainChoice<'_, 'a> {
-        if self.has_matcher {
-            return ChainChoice::Undecided(unmodelled("the listener's filter_chain_matcher"));
+        if let Some(matcher) = self.matcher {
+            return self.by_tree(matcher, seen);
         }
 
         let path = index::search(&self.rows, seen);
@@ -104,6 +104,19 @@ impl<'a> FilterChains<'a> {
             (SearchEnd::Nothing, Some(default)) => ChainChoice::Chain(default),
             (SearchEnd::Nothing, None) => ChainChoice::None,
             (SearchEnd::Unknown(fact), _) => ChainChoice::Undecided(fact.into()),
+        }
+    }
+
+    /// The chain that a matcher tree names.
+    fn by_tree(&self, matcher: Raw<'a>, seen: &InspectedConnection<'_>) -> ChainChoice<'_, 'a> {
+        let name = match tree::search(matcher, seen) {
+            Ok(name) => name,
+            Err(fact) => return ChainChoice::Undecided(fact),
+        };
+        let named = name.and_then(|name| self.chains.iter().find(|chain| chain.name == name));
+        match named.or(self.default.as_ref()) {
+            Some(chain) => ChainChoice::Chain(chain),
+            None => ChainChoice::None,
         }
     }
 

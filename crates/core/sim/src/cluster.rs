@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::matcher::unmodelled;
 use super::tls::Transport;
@@ -312,12 +312,44 @@ impl Endpoint<'_> {
         *self.parsed.get_or_init(|| self.parse_socket())
     }
 
+    /// The tunnel that it is reached through; none for one that is reached directly. A tunnel for
+    /// whatever the client wanted to reach names no address of its own.
+    pub fn tunnel(&self) -> Option<Tunnel> {
+        let HostAddress::Internal(listener, id) = &self.address else {
+            return None;
+        };
+        if !listener.ends_with("connect_originate") {
+            return None;
+        }
+        let original = self
+            .metadata
+            .and_then(|metadata| metadata.at(["filter_metadata", ORIGINAL_DST]));
+        let address = |key: &str| original?.string_at(key)?.parse().ok();
+        let pair = |address: SocketAddr| (address.ip(), address.port());
+        Some(Tunnel {
+            to: address("local").or_else(|| id.parse().ok()).map(pair),
+            waypoint: address("waypoint").map(pair),
+        })
+    }
+
     fn parse_socket(&self) -> Option<(IpAddr, u16)> {
         let HostAddress::Socket(ip, port) = &self.address else {
             return None;
         };
         Some((ip.parse().ok()?, u16::try_from(*port).ok()?))
     }
+}
+
+/// Where the metadata of an endpoint says what a tunnel leads to.
+const ORIGINAL_DST: &str = "envoy.filters.listener.original_dst";
+
+/// A tunnel (HBONE) to a pod or a waypoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// What it is asked to lead to; none for whatever the client wanted to reach.
+    pub to: Option<(IpAddr, u16)>,
+    /// The waypoint that it goes to first.
+    pub waypoint: Option<(IpAddr, u16)>,
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub struct Trace {
 pub struct Hop {
     /// The proxy.
     pub proxy: ProxyRef,
+    /// The name of its cluster, when the walk is through several; its documents are that cluster's.
+    pub in_cluster: Option<String>,
     /// Which way the request crosses it.
     pub direction: HopDirection,
     /// The listener's name.
@@ -49,6 +51,8 @@ pub struct Hop {
     pub log: Log,
     /// What policies that are only tried out would have done.
     pub dry_run: Vec<DryRun>,
+    /// Whether it is its node's ztunnel, which knows connections and no requests.
+    pub is_ztunnel: bool,
 }
 
 /// Which way a request crosses a proxy.
@@ -75,11 +79,12 @@ impl HopDirection {
 }
 
 impl Trace {
-    /// The hop whose proxy sends the request on: the caller's, or the gateway's. None where only
-    /// the server's side is looked at.
+    /// The hop whose Envoy sends the request on: the caller's, the gateway's or the waypoint's.
+    /// None where only the server's side is looked at.
     pub fn sender(&self) -> Option<&Hop> {
         self.hops
-            .first()
+            .iter()
+            .find(|hop| !hop.is_ztunnel)
             .filter(|hop| hop.direction != HopDirection::Inbound)
     }
 }
@@ -126,6 +131,15 @@ pub struct EndpointFact {
     pub socket: Option<(IpAddr, u16)>,
     /// Whether it may be picked.
     pub health: EndpointHealth,
+    /// The id of its cluster, where that is another than the proxy's own.
+    pub elsewhere: Option<String>,
+}
+
+impl EndpointFact {
+    /// Whether an Envoy reaches it through a tunnel.
+    pub fn is_tunnelled(&self) -> bool {
+        self.address.starts_with("envoy://")
+    }
 }
 
 /// Whether a hop may pick an endpoint.
@@ -307,6 +321,44 @@ pub struct End {
     pub because: String,
     /// The bytes that decided.
     pub evidence: Vec<At>,
+    /// What a ztunnel, or the want of one, has to do with it.
+    pub tunnel: Option<Box<TunnelEnd>>,
+    /// The name of the cluster in which it ends, when that is not the caller's.
+    pub in_cluster: Option<String>,
+}
+
+/// How a request ends at a ztunnel, or for want of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TunnelEnd {
+    /// Why.
+    pub why: TunnelFault,
+    /// The pod whose ztunnel it is, or that has none: namespace and name.
+    pub pod: (String, String),
+    /// The identity that the connection came with; none for plain text.
+    pub identity: Option<String>,
+}
+
+/// Why a ztunnel ends a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TunnelFault {
+    /// The pod's traffic is redirected, and no ztunnel runs on its node.
+    NoZtunnel,
+    /// The pod's traffic is redirected, and ztunnel has not taken it over.
+    NotServed,
+    /// The peer is to be reached by tunnel, and is not captured.
+    NotCaptured,
+    /// The waypoint that is named has no endpoint: `namespace/hostname`.
+    NoWaypoint(String),
+    /// The Service has no endpoint, or not that port: `namespace/hostname`.
+    NoEndpoint(String),
+    /// A DENY policy, or one that istiod made of STRICT: namespace and name.
+    Denied(String, String),
+    /// There are ALLOW policies, and none matches.
+    NotAllowed,
+    /// ztunnel holds an address that no pod has any more.
+    Stale(IpAddr),
+    /// ztunnel does not know the pod.
+    UnknownPod,
 }
 
 /// One of several ends.
@@ -338,6 +390,8 @@ impl End {
             by: None,
             because: because.into(),
             evidence: Vec::new(),
+            tunnel: None,
+            in_cluster: None,
         }
     }
 

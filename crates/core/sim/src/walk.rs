@@ -10,9 +10,13 @@ use std::rc::Rc;
 use crate::request::{Connection, Request, Tls};
 use crate::trace::{Branch, End, Hop, Trace};
 use meshladder_capture::snapshot::Snapshot;
-use meshladder_mesh::Mesh;
+use meshladder_capture::ztunnel::dump::ZtunnelDump;
+use meshladder_mesh::ambient::Redirection;
+use meshladder_mesh::{Mesh, ServiceFacts};
 use meshladder_text::time::Time;
 
+mod across;
+mod ambient;
 pub mod call;
 mod documents;
 mod gateway;
@@ -22,6 +26,7 @@ mod object;
 mod proxy;
 mod wire;
 
+pub use across::{name_documents, trace_across};
 pub use call::{Call, Caller, Principal, Scheme, Url};
 pub use documents::{Documents, OpenedDocuments};
 use hop::{Forward, Next, Sent, Way, branch};
@@ -56,10 +61,14 @@ pub struct Walk<'d> {
     mesh: &'d Mesh,
     /// By the number of the proxy among the documents.
     proxies: Vec<OnceCell<Result<Box<Proxy<'d>>, String>>>,
+    /// By the number of the ztunnel among the documents.
+    ztunnels: Vec<OnceCell<Result<ZtunnelDump<'d>, String>>>,
     /// What DNS says of a host to the pods of a namespace.
     addresses: RefCell<HashMap<String, IpAddr>>,
     /// Who answers at an address.
     servers: RefCell<HashMap<IpAddr, Server>>,
+    /// The walks of the mesh's other clusters, by name.
+    beside: Vec<(&'d str, Walk<'d>)>,
 }
 
 /// Who answers at an address.
@@ -69,6 +78,8 @@ enum Server {
     Proxy(usize),
     /// A proxy of which there is no dump; the fact that is missing.
     Unseen(String),
+    /// The ztunnel of its node.
+    Captured,
     /// No proxy; whether the objects say so.
     None { is_known: bool },
 }
@@ -81,8 +92,12 @@ impl<'d> Walk<'d> {
             documents,
             mesh,
             proxies,
+            ztunnels: (0..documents.ztunnels.len())
+                .map(|_| OnceCell::new())
+                .collect(),
             addresses: RefCell::default(),
             servers: RefCell::default(),
+            beside: Vec::new(),
         }
     }
 
@@ -162,6 +177,7 @@ impl<'d> Walk<'d> {
                 None if pod.has_proxy => {
                     Server::Unseen(documents::missing(&pod.namespace, &pod.name))
                 }
+                None if self.redirection(pod) != Redirection::None => Server::Captured,
                 None => Server::None { is_known: true },
             };
         }
@@ -199,13 +215,15 @@ impl Walker<'_, '_> {
             .call
             .source_ip
             .or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
-        match self.walk.documents.find(namespace, name) {
-            Some(number) => self.through(number, source),
+        let captured = pod.filter(|pod| self.walk.redirection(pod) != Redirection::None);
+        match (self.walk.documents.find(namespace, name), captured) {
+            (Some(number), _) => self.through(number, source),
+            (None, Some(pod)) => self.from_captured(pod, source),
             // A pod without a proxy calls the server directly.
-            None if pod.is_some_and(|pod| !pod.has_proxy) => {
+            (None, None) if pod.is_some_and(|pod| !pod.has_proxy) => {
                 self.to_server(&self.plain_connection(source))
             }
-            None => nowhere(End::undecided(&documents::missing(namespace, name))),
+            (None, None) => nowhere(End::undecided(&documents::missing(namespace, name))),
         }
     }
 
@@ -253,16 +271,19 @@ impl Walker<'_, '_> {
                         one.weight = one.weight.zip(way.weight).map(|(a, b)| a + b);
                         continue;
                     }
-                    let (inner_hops, inner) = self.arrive(&forward);
+                    let (inner_hops, inner) = self.arrive(&forward, self.peer(&hop, &forward));
                     hops.extend(inner_hops);
                     branches.extend(inner.into_iter().map(|inner| {
                         let weight = way.weight.zip(inner.weight).map(|(a, b)| a * b);
-                        branch(
-                            weight,
-                            cluster,
-                            endpoint,
-                            wire::with_flags(inner.end, &way.flags),
-                        )
+                        let end = if hop.is_ztunnel {
+                            inner.end
+                        } else {
+                            wire::seen_by_envoy(inner.end, forward.sent.is_tcp)
+                        };
+                        // Behind a ztunnel the waypoint's cluster and endpoint say more.
+                        let cluster = cluster.or(inner.cluster.as_deref());
+                        let endpoint = inner.endpoint.filter(|_| hop.is_ztunnel).or(endpoint);
+                        branch(weight, cluster, endpoint, wire::with_flags(end, &way.flags))
                     }));
                     last = Some(forward);
                 }
@@ -285,12 +306,26 @@ impl Walker<'_, '_> {
     }
 
     /// A request at the address that the first hop chose.
-    fn arrive(&self, forward: &Forward) -> (Vec<Hop>, Vec<Branch>) {
+    fn arrive(&self, forward: &Forward, peer: Option<IpAddr>) -> (Vec<Hop>, Vec<Branch>) {
         let sent = &*forward.sent;
+        if let Some(waypoint) = forward.waypoint {
+            return self.enter_waypoint(waypoint, forward);
+        }
         let number = match self.walk.server(forward.destination.0) {
             Server::Proxy(number) => number,
             Server::Unseen(fact) => return nowhere(End::undecided(&fact)),
+            Server::Captured => return self.enter_captured(forward, peer),
+            Server::None { .. } if sent.tunnel.is_some() => return self.not_captured(forward),
             Server::None { is_known } => {
+                if let Some(crossed) = self.across(forward, peer) {
+                    return crossed;
+                }
+                // A proxy that passes a call on to a Service's address leaves the choice of a pod
+                // to kube-proxy.
+                let pods = self.behind(forward.destination);
+                if !pods.is_empty() {
+                    return self.spread(&forward.sent, peer, pods);
+                }
                 let presents = sent
                     .request
                     .connection
@@ -310,7 +345,17 @@ impl Walker<'_, '_> {
             Ok(server) => server,
             Err(fact) => return nowhere(End::undecided(fact)),
         };
-        self.enter(server, &forward.arrived(), sent.is_tcp)
+        self.enter(server, &Self::out_of_tunnel(forward), sent.is_tcp)
+    }
+
+    /// The other end of the socket that a hop sends on: its own pod's, or, as ztunnel sends in the
+    /// name of the pod, the caller's.
+    fn peer(&self, hop: &Hop, forward: &Forward) -> Option<IpAddr> {
+        if hop.is_ztunnel {
+            return forward.sent.request.connection.source.map(|(ip, _)| ip);
+        }
+        let pod = self.walk.mesh.pod(&hop.proxy.namespace, &hop.proxy.pod)?;
+        pod.ips.first().copied()
     }
 
     fn enter(
@@ -334,22 +379,37 @@ impl Walker<'_, '_> {
             let fact = format!("which pod {} leads to", self.call.to.host);
             return nowhere(End::undecided(&fact));
         }
+        let sent = Rc::new(Sent {
+            request: self.request(self.call.to_server(connection)),
+            is_tcp,
+            unknown: None,
+            tunnel: None,
+        });
+        let peer = connection.source.map(|(ip, _)| ip);
+        self.spread(&sent, peer, targets)
+    }
+
+    /// A request at one of several addresses, each as likely as the others.
+    fn spread(
+        &self,
+        sent: &Rc<Sent>,
+        peer: Option<IpAddr>,
+        targets: Vec<(IpAddr, u16)>,
+    ) -> (Vec<Hop>, Vec<Branch>) {
         #[expect(
             clippy::cast_precision_loss,
             reason = "a Service has far fewer pods than a float has digits"
         )]
         let share = 1.0 / targets.len() as f64;
         let (mut hops, mut branches) = (Vec::new(), Vec::new());
-        let sent = Rc::new(Sent {
-            request: self.request(self.call.to_server(connection)),
-            is_tcp,
-            unknown: None,
-        });
         for destination in targets {
-            let (more, ends) = self.arrive(&Forward {
-                sent: Rc::clone(&sent),
+            let forward = Forward {
+                sent: Rc::clone(sent),
                 destination,
-            });
+                waypoint: None,
+                elsewhere: None,
+            };
+            let (more, ends) = self.arrive(&forward, peer);
             hops.extend(more);
             branches.extend(ends.into_iter().map(|branch| Branch {
                 weight: branch.weight.map(|weight| weight * share),
@@ -358,6 +418,31 @@ impl Walker<'_, '_> {
             }));
         }
         (hops, branches)
+    }
+
+    /// Address and port of the pods behind a Service's own address.
+    fn behind(&self, (address, port): (IpAddr, u16)) -> Vec<(IpAddr, u16)> {
+        let mut services = self.walk.mesh.services.iter();
+        let service = services.find(|service| service.cluster_ips.contains(&address));
+        service.map_or_else(Vec::new, |service| self.targets(service, port))
+    }
+
+    /// Address and port of a Service's pods, as kube-proxy leads there from one of its ports.
+    fn targets(&self, service: &ServiceFacts, port: u16) -> Vec<(IpAddr, u16)> {
+        let target = service
+            .ports
+            .iter()
+            .find(|(number, _)| *number == port)
+            .map(|(_, target)| target.as_str());
+        // A named port differs from pod to pod; the number is what matters to a listener.
+        let target = target
+            .and_then(|target| target.parse().ok())
+            .unwrap_or(port);
+        self.walk
+            .mesh
+            .pods_of(service)
+            .filter_map(|pod| Some((*pod.ips.first()?, target)))
+            .collect()
     }
 
     /// Address and port of the pods behind the URL's host, as kube-proxy would lead there.
@@ -378,20 +463,7 @@ impl Walker<'_, '_> {
         else {
             return self.servers_by_own_word(host, *port);
         };
-        let target = service
-            .ports
-            .iter()
-            .find(|(number, _)| number == port)
-            .map(|(_, target)| target.as_str());
-        // A named port differs from pod to pod; the number is what matters to a listener.
-        let target = target
-            .and_then(|target| target.parse().ok())
-            .unwrap_or(*port);
-        self.walk
-            .mesh
-            .pods_of(service)
-            .filter_map(|pod| Some((*pod.ips.first()?, target)))
-            .collect()
+        self.targets(service, *port)
     }
 
     /// The connection that the calling application makes.

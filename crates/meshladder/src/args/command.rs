@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 use super::{
     Bundle, ProxyConfig, ProxyStatus, Shell, Trace, Version, analyze, authz, describe, diff,
-    ladder, log_level, logs, monitor, prometheus, runbook, snapshot,
+    ladder, log_level, logs, monitor, prometheus, runbook, snapshot, ztunnel_config,
 };
 
 #[derive(Debug, Subcommand)]
@@ -128,6 +128,23 @@ Examples:
   meshladder pc listener --file config_dump.json"
     )]
     ProxyConfig(ProxyConfig),
+    /// What a ztunnel has: workloads, services, policies, certificates, connections
+    #[command(
+        visible_alias = "zc",
+        before_help = "\
+Examples:
+  meshladder zc workload -s bundle.tar.gz
+  meshladder zc service --service-namespace shop -o json -s bundle.tar.gz
+  meshladder zc certificate --node node-a
+  meshladder zc all --file config_dump.json"
+    )]
+    ZtunnelConfig(ztunnel_config::ZtunnelConfig),
+    /// Waypoints: which there are, for which traffic, and whether they are programmed
+    #[command(before_help = "\
+Examples:
+  meshladder waypoint list -A -s bundle.tar.gz
+  meshladder waypoint status -n shop")]
+    Waypoint(ztunnel_config::Waypoint),
     /// What happens to one request: every hop, every decision, and why
     #[command(before_help = "\
 Examples:

@@ -11,6 +11,9 @@ pub(crate) struct Check {
     /// (`virtualservice/catalog`); without one the whole mesh, or with -n a namespace
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
+    /// Of several clusters, the one to look at; without it all of them, and the target's
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

@@ -14,6 +14,9 @@ pub(crate) struct RequestFlags {
     /// What is called: `http://catalog.shop:8080/path`, `https://…`, `tcp://db.shop:3306`
     #[arg(long, value_name = "URL")]
     pub(crate) to: Option<String>,
+    /// Of several clusters, the caller's; needed only where the caller's name is in more than one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
     /// The method
     #[arg(short = 'X', long, default_value = GET, value_name = "METHOD")]
     pub(crate) method: String,
@@ -50,6 +53,7 @@ impl Default for RequestFlags {
         Self {
             from: None,
             to: None,
+            cluster: None,
             method: GET.to_owned(),
             headers: Vec::new(),
             http: HTTP.to_owned(),

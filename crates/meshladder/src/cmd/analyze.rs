@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_judge::finding::MissingFact;
 use meshladder_judge::finding::Severity;
@@ -15,7 +16,7 @@ use meshladder_output::paint::Paint;
 use meshladder_output::report::to_json;
 use meshladder_output::{analysis as render, messages};
 
-use super::{ladder::paint, live, source};
+use super::{ladder::paint, live, source, target};
 use crate::args::Global;
 use crate::args::analyze::{Analyze, AnalyzeOutput, Level};
 use crate::exit::{Failure, ISTIOCTL_USAGE, Outcome, UNREADABLE};
@@ -104,6 +105,11 @@ fn judge(
 ) -> Result<AnalyzeRound, Failure> {
     let snapshot = read(global, args)?;
     let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
+    // Files alone need not name the namespaces they are for.
+    let has_namespaces = mesh.objects.has_any(Kind::Namespace);
+    if let Some(namespace) = analysis.namespace.as_deref().filter(|_| has_namespaces) {
+        target::namespace(namespace, &snapshot, &mesh)?;
+    }
     let report = ladder::analyze(&snapshot, &mesh, analysis);
     let wants_edits = args.fix || args.diff || args.output == Some(AnalyzeOutput::Sarif);
     let edits = if wants_edits {

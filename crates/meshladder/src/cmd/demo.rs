@@ -60,6 +60,7 @@ fn why(snapshot: &Snapshot) -> Result<String, Failure> {
     let mesh = Mesh::build(snapshot);
     let flags = RequestFlags {
         from: Some("shop/frontend".to_owned()),
+        cluster: None,
         to: Some(URL.to_owned()),
         method: "GET".to_owned(),
         headers: Vec::new(),

@@ -7,11 +7,11 @@ use meshladder_judge::finding::Severity;
 use meshladder_judge::ladder::{self, Question, Scope};
 use meshladder_judge::report::{Report, Verdict};
 use meshladder_judge::rules::Symptom;
-use meshladder_mesh::Mesh;
+use meshladder_mesh::{Clusters, Mesh};
 use meshladder_output::paint::Paint;
 use meshladder_output::report::{to_html, to_json, to_markdown, to_runbook, to_text};
 
-use super::{live, request, runbook, source, target};
+use super::{clusters, live, request, runbook, source, target};
 use crate::args::Global;
 use crate::args::ladder::{Check, FailOn, ReportFlags, ReportOutput, Why};
 use crate::exit::{Failure, Outcome, UNDECIDED, USAGE};
@@ -23,11 +23,17 @@ pub(super) fn check(global: &Global, args: &Check) -> Outcome {
     } else {
         source::snapshot(global)?
     };
+    if let Some(clusters) = Clusters::of(&snapshot) {
+        return clusters::check(global, args, &snapshot, &clusters);
+    }
     let mesh = source::mesh(&snapshot);
     let namespace = live::namespace(global);
     let scope = match (&args.target, namespace) {
         (Some(text), _) => target::scope(text, namespace, &snapshot, &mesh)?,
-        (None, Some(namespace)) => Scope::Namespace(namespace.to_owned()),
+        (None, Some(namespace)) => {
+            target::namespace(namespace, &snapshot, &mesh)?;
+            Scope::Namespace(namespace.to_owned())
+        }
         (None, None) => Scope::Mesh,
     };
     tell(&snapshot, &mesh, scope, None, &args.report)
@@ -41,6 +47,9 @@ pub(super) fn why(global: &Global, args: &Why) -> Outcome {
         .transpose()
         .map_err(|why| Failure::new(USAGE, why))?;
     let snapshot = source::for_request(global, &args.request, &args.reading, false)?;
+    if let Some(clusters) = Clusters::of(&snapshot) {
+        return clusters::why(global, args, seen, &snapshot, &clusters);
+    }
     let mesh = source::mesh(&snapshot);
     let call = request::call(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     tell(
@@ -59,17 +68,21 @@ fn tell(
     seen: Option<Symptom>,
     flags: &ReportFlags,
 ) -> Outcome {
-    let report = climb(snapshot, mesh, scope, seen);
+    draw(&climb(snapshot, mesh, scope, seen), flags)
+}
+
+/// Draws a report as the flags say.
+pub(super) fn draw(report: &Report, flags: &ReportFlags) -> Outcome {
     let mut out = out::stdout();
     match flags.output {
-        ReportOutput::Json => writeln!(out, "{}", to_json(&report))?,
-        ReportOutput::Markdown => write!(out, "{}", to_markdown(&report))?,
-        ReportOutput::Runbook => write!(out, "{}", to_runbook(&report, &runbook::again()))?,
-        ReportOutput::Html => write!(out, "{}", to_html(&report))?,
-        ReportOutput::Text => write!(out, "{}", to_text(&report, paint(flags.verbose)))?,
+        ReportOutput::Json => writeln!(out, "{}", to_json(report))?,
+        ReportOutput::Markdown => write!(out, "{}", to_markdown(report))?,
+        ReportOutput::Runbook => write!(out, "{}", to_runbook(report, &runbook::again()))?,
+        ReportOutput::Html => write!(out, "{}", to_html(report))?,
+        ReportOutput::Text => write!(out, "{}", to_text(report, paint(flags.verbose)))?,
     }
     out.flush()?;
-    Ok(exit_code(&report, flags.fail_on))
+    Ok(exit_code(report, flags.fail_on))
 }
 
 /// Climbs with as many threads as there are cores.

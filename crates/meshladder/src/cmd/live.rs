@@ -13,6 +13,7 @@ use meshladder_collect::live::{
 };
 use meshladder_judge::ladder::{self, Plan, Scope};
 use meshladder_mesh::Mesh;
+use meshladder_mesh::ambient::NodeAgent;
 use meshladder_mesh::target::Target;
 use meshladder_sim::walk::Call;
 
@@ -137,7 +138,6 @@ pub(super) fn wish(global: &Global, purpose: Purpose, logs: Option<Logs>) -> Wis
         needs: purpose.needs(),
         namespace: namespace(global).map(str::to_owned),
         istio_namespace: global.cluster.istio_namespace.clone(),
-        istiods_only: purpose == Purpose::ProxyStatus,
         whole: purpose == Purpose::Snapshot,
         logs,
         ..Wish::default()
@@ -347,6 +347,34 @@ pub(super) fn of_documents(shape: Shape, sections: &[Section], port: u16) -> Pro
         logs: None,
         is_enough: true,
     }
+}
+
+/// What all ztunnels have, and their log levels.
+pub(super) fn ztunnels(global: &Global, port: u16) -> Result<Snapshot, Failure> {
+    let mut session = connect_like_istioctl(global, false)?;
+    let all = Wish {
+        namespace: None,
+        ..wish(global, Purpose::ProxyConfig, None)
+    };
+    let snapshot = session.objects(&all)?;
+    let mesh = Mesh::build(&snapshot);
+    let pods = mesh.node_agents(NodeAgent::Ztunnel).map(|pod| ProxyRef {
+        source: String::new(),
+        namespace: pod.namespace().to_owned(),
+        pod: pod.name().to_owned(),
+    });
+    let proxies = ProxyWish {
+        choice: Choice::These(pods.collect()),
+        shapes: vec![Shape::ZtunnelDump, Shape::Logging],
+        ..of_documents(Shape::ZtunnelDump, &[], port)
+    };
+    let snapshot = session.proxies(snapshot, &proxies)?;
+    unless_interrupted(&session, snapshot)
+}
+
+/// The objects that waypoints are listed from.
+pub(super) fn waypoints(global: &Global) -> Result<Snapshot, Failure> {
+    objects(global)
 }
 
 /// What istiods say of their proxies.

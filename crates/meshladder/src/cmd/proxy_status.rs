@@ -15,7 +15,7 @@ use meshladder_text::tree::Node;
 
 use super::{live, source};
 use crate::args::{Global, ProxyStatus, StatusOutput};
-use crate::exit::{Failure, ISTIOCTL_ERROR, Outcome, UNREADABLE};
+use crate::exit::{FINDINGS, Failure, ISTIOCTL_ERROR, Outcome, UNREADABLE};
 use crate::out;
 
 const RIGHTS: &str = "`meshladder rbac --for proxy-status` prints the rights it needs";
@@ -73,10 +73,17 @@ pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxySt
     }
     tell_rejections(&rows);
     tell_why_none(&rows, &connected, &pods, args);
-    if args.revision.is_none() {
-        pods.tell_unconnected(&connected, namespace);
-    }
-    Ok(if problems.is_empty() { 0 } else { UNREADABLE })
+    let unconnected = if args.revision.is_none() {
+        pods.unconnected(&connected, namespace)
+    } else {
+        Vec::new()
+    };
+    tell_unconnected(&unconnected, snapshot);
+    Ok(match (problems.is_empty(), unconnected.is_empty()) {
+        (false, _) => UNREADABLE,
+        (true, false) => FINDINGS,
+        (true, true) => 0,
+    })
 }
 
 /// An empty table says nothing: name what there is.
@@ -250,18 +257,33 @@ impl Pods {
     }
 
     /// A pod whose proxy no istiod knows has no row to see, and is the one to look at.
-    fn tell_unconnected(&self, connected: &BTreeSet<(String, String)>, namespace: Option<&str>) {
-        let in_scope = |proxy: &&str| namespace.is_none_or(|ns| status::namespace_of(proxy) == ns);
-        let missing = self
-            .with_proxy
-            .difference(connected)
-            .map(|(_, proxy)| proxy.as_str());
-        let missing: Vec<_> = missing.filter(in_scope).collect();
-        if !missing.is_empty() {
-            out::warn(&format!(
-                "running a proxy, but connected to no istiod: {}",
-                missing.join(", ")
-            ));
+    fn unconnected(
+        &self,
+        connected: &BTreeSet<(String, String)>,
+        namespace: Option<&str>,
+    ) -> Vec<&str> {
+        let mut proxies = Vec::new();
+        for pod in &self.with_proxy {
+            let (_, proxy) = pod;
+            let is_in_scope = namespace.is_none_or(|wanted| status::namespace_of(proxy) == wanted);
+            if is_in_scope && !connected.contains(pod) {
+                proxies.push(proxy.as_str());
+            }
         }
+        proxies
+    }
+}
+
+fn tell_unconnected(proxies: &[&str], snapshot: &Snapshot) {
+    if !proxies.is_empty() {
+        out::warn(&format!(
+            "running a proxy, but connected to no istiod: {}",
+            proxies.join(", ")
+        ));
+    }
+    if let Some(why) = snapshot.coverage(&Need::Objects(Kind::Pod)).why() {
+        out::note(&format!(
+            "not all pods were read, so a proxy that is connected to no istiod may be missing here: {why}"
+        ));
     }
 }

@@ -1,6 +1,6 @@
 //! `rbac`: the least rights a command needs, and which of them are missing.
 
-use meshladder_collect::live::{Right, yaml};
+use meshladder_collect::live::{Right, grants, yaml};
 
 use super::live;
 use crate::args::Global;
@@ -16,38 +16,39 @@ pub(super) fn run(global: &Global, args: &Rbac) -> Outcome {
         return Ok(0);
     }
     let session = live::connect_only(global)?;
-    let namespace = global
-        .namespace
-        .clone()
-        .unwrap_or_else(|| session.namespace().to_owned());
-    let (missing, unknown) = session.missing_rights(purpose, &namespace, istio);
     let mut text = String::new();
-    for (word, rights) in [("missing", &missing), ("not known", &unknown)] {
-        for right in rights {
-            let place = if right.in_istio { istio } else { &namespace };
-            text.extend([format!(
-                "{word}: {}; without it: {}\n",
-                told(right, place),
-                right.without
-            )]);
+    let mut is_allowed = true;
+    for grant in grants(purpose, live::namespace(global), istio) {
+        let place = grant.namespace.as_deref();
+        let (missing, unknown) = session.missing_rights(&grant);
+        is_allowed &= missing.is_empty();
+        for right in missing {
+            text += &line("missing", &right, place);
+        }
+        for right in unknown {
+            text += &line("not known", &right, place);
         }
     }
     if text.is_empty() {
-        text = format!(
-            "{} has all rights it needs in namespace {namespace}\n",
-            purpose.word()
-        );
+        let place = match live::namespace(global) {
+            Some(namespace) => format!("in namespace {namespace}"),
+            None => "in the whole cluster".to_owned(),
+        };
+        text = format!("{} has all rights it needs {place}\n", purpose.word());
     }
     out::text(&text)?;
-    Ok(if missing.is_empty() { 0 } else { NOT_ALLOWED })
+    Ok(if is_allowed { 0 } else { NOT_ALLOWED })
 }
 
-fn told(right: &Right, namespace: &str) -> String {
+fn line(word: &str, right: &Right, namespace: Option<&str>) -> String {
+    let verbs = right.verbs.join(", ");
     let dot = if right.group.is_empty() { "" } else { "." };
+    let place = match namespace {
+        Some(namespace) => format!("in namespace {namespace}"),
+        None => "in the whole cluster".to_owned(),
+    };
     format!(
-        "{} {}{dot}{} in namespace {namespace}",
-        right.verbs.join(", "),
-        right.resource,
-        right.group
+        "{word}: {verbs} {}{dot}{} {place}; without it: {}\n",
+        right.resource, right.group, right.without
     )
 }

@@ -1,6 +1,6 @@
 //! From flags to a Snapshot, and to the one document a listing reads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::snapshot::{
@@ -95,16 +95,31 @@ pub(super) fn mesh(snapshot: &Snapshot) -> Mesh {
 
 /// Leaves it to the caller to tell what could not be read.
 pub(super) fn read_quietly(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Failure> {
-    let sources: Vec<_> = paths
+    let named: Vec<_> = paths.iter().map(|path| split_name(path)).collect();
+    let sources: Vec<(Option<&str>, Source)> = named
         .iter()
-        .map(|path| Source::from(path.as_path()))
+        .map(|(name, path)| (name.as_deref(), Source::from(path.as_path())))
         .collect();
+    let sources: Vec<_> = sources.iter().map(|(name, path)| (*name, path)).collect();
     let told: Vec<_> = paths
         .iter()
         .map(|path| path.display().to_string())
         .collect();
     progress::start(format!("reading {}", told.join(", ")));
-    Ok(meshladder_collect::open(&sources, &options(global))?)
+    Ok(meshladder_collect::open_named(&sources, &options(global))?)
+}
+
+/// `east=east.tar.gz` is the cluster east's; a path that is there as it stands has no name.
+fn split_name(path: &Path) -> (Option<String>, PathBuf) {
+    let whole = || (None, path.to_owned());
+    let Some((name, rest)) = path.to_str().and_then(|text| text.split_once('=')) else {
+        return whole();
+    };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || rest.is_empty() || !name.chars().all(is_name) || path.exists() {
+        return whole();
+    }
+    (Some(name.to_owned()), rest.into())
 }
 
 /// The document of that shape of the proxy that `from` means.

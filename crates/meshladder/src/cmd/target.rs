@@ -1,9 +1,12 @@
 //! What `check` is asked about: a workload or any object.
 
+use std::collections::BTreeSet;
+
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_judge::ladder::Scope;
 use meshladder_mesh::{Mesh, ObjectRef, PodFacts};
+use meshladder_text::near::nearest;
 
 use crate::exit::{Failure, UNREADABLE};
 
@@ -108,6 +111,30 @@ fn find(kinds: &[&str], name: &str, namespace: Option<&str>, mesh: &Mesh) -> Opt
             .find(here)
     };
     stored.cloned().or_else(by_pods)
+}
+
+/// A namespace that is there. Of one that is not, nothing can be said to be fine.
+pub(super) fn namespace(name: &str, snapshot: &Snapshot, mesh: &Mesh) -> Result<(), Failure> {
+    let mut known = BTreeSet::new();
+    for object in mesh.objects.all() {
+        if object.id.is(Kind::Namespace) {
+            known.insert(object.id.name.as_str());
+        }
+        known.insert(object.id.namespace.as_str());
+    }
+    if known.contains(name) {
+        return Ok(());
+    }
+    let failure = Failure::new(
+        UNREADABLE,
+        format!("no namespace `{name}` in what was read"),
+    );
+    let coverage = snapshot.coverage(&Need::Objects(Kind::Namespace));
+    Err(match (nearest(name, known.into_iter()), coverage.why()) {
+        (Some(near), _) => failure.hint(format!("did you mean {near}?")),
+        (None, Some(why)) => failure.hint(format!("not all namespaces were read: {why}")),
+        (None, None) => failure,
+    })
 }
 
 fn not_found(text: &str, namespace: Option<&str>, mesh: &Mesh) -> Failure {

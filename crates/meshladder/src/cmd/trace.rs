@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_mesh::Clusters;
 use meshladder_output::trace::{to_json, to_text};
-use meshladder_sim::trace::EndKind;
-use meshladder_sim::walk;
+use meshladder_sim::trace::{EndKind, Trace as Walked};
+use meshladder_sim::walk::{self, Call};
 
-use super::{ladder, request, source};
+use super::{clusters, ladder, request, source};
 use crate::args::{Global, TextOrJson, Trace};
 use crate::exit::{Failure, Outcome, USAGE};
 use crate::out;
@@ -33,6 +35,10 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
         ));
     }
     let snapshot = source::for_request(global, &args.request, &args.reading, requests.is_some())?;
+    if let (None, Some(clusters)) = (requests, Clusters::of(&snapshot)) {
+        let (trace, call) = clusters::trace(global, args, &clusters)?;
+        return print(&trace, &call, &snapshot, args);
+    }
     let mesh = source::mesh(&snapshot);
     if let Some(path) = requests {
         return many::run(global, args, path, &snapshot, &mesh);
@@ -40,12 +46,16 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     let call = request::call(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     let keep = args.verbose || args.output == TextOrJson::Json;
     let trace = walk::trace(&snapshot, &mesh, &call, keep);
+    print(&trace, &call, &snapshot, args)
+}
+
+fn print(trace: &Walked, call: &Call, snapshot: &Snapshot, args: &Trace) -> Outcome {
     let mut out = out::stdout();
     match args.output {
-        TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &call, &snapshot))?,
+        TextOrJson::Json => writeln!(out, "{}", to_json(trace, call, snapshot))?,
         TextOrJson::Text => {
             let paint = ladder::paint(args.verbose);
-            write!(out, "{}", to_text(&trace, &call.line(), paint))?;
+            write!(out, "{}", to_text(trace, &call.line(), paint))?;
         }
     }
     out.flush()?;

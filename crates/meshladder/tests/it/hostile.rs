@@ -545,6 +545,8 @@ fn described(snapshot: &Snapshot) -> BTreeMap<ObjectRef, BTreeSet<(String, Strin
     let report = Report {
         question: Topic::Mesh,
         about: String::new(),
+        cluster: None,
+        clusters: Vec::new(),
         taken_at: None,
         verdict: Verdict::Healthy,
         findings: Vec::new(),

@@ -201,6 +201,19 @@ fn what_is_not_there_is_told_with_what_is() {
 
 /// A folder with a VirtualService and nothing else does not show that its host does not exist.
 #[test]
+fn of_a_namespace_that_is_not_there_nothing_is_said() {
+    for command in ["check", "analyze"] {
+        let run = on_capture(&[command, "-n", "shpo"]);
+        assert_eq!(run.code, 3, "{run:?}");
+        assert!(run.stdout.is_empty(), "{run:?}");
+        for part in ["no namespace `shpo`", "did you mean shop?"] {
+            assert!(run.stderr.contains(part), "{part} in {}", run.stderr);
+        }
+    }
+    assert_eq!(on_capture(&["check", "-n", "shop"]).code, 1);
+}
+
+#[test]
 fn what_was_not_given_is_not_held_against_what_was() {
     const YAML: &[u8] = b"apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: a, namespace: b}\nspec:\n  hosts: [c]\n  http: [{route: [{destination: {host: c}}]}]\n";
     let run = with_stdin(&["check", "-s", "-", "-o", "json"], YAML);

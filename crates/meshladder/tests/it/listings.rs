@@ -58,7 +58,9 @@ fn every_listing_is_as_expected_and_notes_go_to_stderr() {
         let mut words: Vec<&str> = command.split(' ').collect();
         words.extend(["-s", &bundle]);
         let run = support::meshladder(&words);
-        assert_eq!(run.code, 0, "{command}: {}", run.stderr);
+        // One of its proxies has lost its istiod, which `ps` tells with its exit code too.
+        let code = i32::from(run.stderr.contains("connected to no istiod"));
+        assert_eq!(run.code, code, "{command}: {}", run.stderr);
         let notes = if run.stderr.is_empty() {
             String::new()
         } else {

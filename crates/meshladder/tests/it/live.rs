@@ -278,7 +278,7 @@ fn who_may_do_little_gets_what_that_allows_and_is_told_the_rest() {
     );
     let text = run.stdout.as_str();
     assert!(
-        text.contains("no right to create pods/portforward or pods/exec in namespace"),
+        text.contains("no right to open ports of pods in namespace"),
         "{text}"
     );
     let listing = on(&fake, &["pc", "cluster", "deploy/cart", "-n", "shop"]);
@@ -303,7 +303,7 @@ fn rights_are_printed_and_checked() {
     assert!(
         checked
             .stdout
-            .contains("missing: list secrets in namespace shop"),
+            .contains("missing: list secrets in the whole cluster"),
         "{}",
         checked.stdout
     );

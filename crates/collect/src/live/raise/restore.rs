@@ -1,9 +1,10 @@
 //! Levels set back, with as many tries as the time allows.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use meshladder_capture::envoy::logging::{LevelChange, QueryStyle, queries};
+use meshladder_capture::envoy::logging::{ComponentLevel, LevelChange, QueryStyle, queries};
 use meshladder_capture::snapshot::ProxyRef;
 
 use super::{End, RaiseContext};
@@ -46,7 +47,7 @@ pub(super) async fn restore(
     ));
     let cluster = cluster.paced(pace);
     let mut end = tries(&cluster, pod, change, style, shared.raise.port).await;
-    if is_unsure && end == End::Restored && cluster.pace.wait(SETTLE).await.is_ok() {
+    if is_unsure && matches!(end, End::Restored { .. }) && cluster.pace.wait(SETTLE).await.is_ok() {
         end = tries(&cluster, pod, change, style, shared.raise.port).await;
     }
     if !matches!(end, End::Left { .. }) {
@@ -69,7 +70,12 @@ async fn tries(
     let (mut wait, mut refusals, mut why) = (FIRST_WAIT, 0, String::new());
     loop {
         match once(cluster, pod, change, style, port).await {
-            Ok(()) => return End::Restored,
+            Ok(foreign) if foreign.is_empty() => {
+                return End::Restored {
+                    loud: change.loud_before(),
+                };
+            }
+            Ok(foreign) => return End::Changed(foreign),
             Err(Lack::Gone(_)) => return End::Gone,
             Err(lack @ (Lack::OutOfTime | Lack::Stopped)) => {
                 why = if why.is_empty() { lack.why() } else { why };
@@ -98,25 +104,26 @@ async fn tries(
     }
 }
 
+/// Sets back what still is as it was set; gives what somebody else has set meanwhile.
 async fn once(
     cluster: &Cluster,
     pod: &ProxyRef,
     change: &LevelChange,
     style: QueryStyle,
     port: u16,
-) -> Result<(), Lack> {
+) -> Result<BTreeMap<String, ComponentLevel>, Lack> {
     let mut door = Door::open(cluster, admin(pod, port)).await?;
     let (_, now) = told(&mut door).await?;
     let undo = change.undo(&now);
     if undo.is_empty() {
-        return Ok(());
+        return Ok(change.foreign(&now));
     }
     if set(&mut door, &queries(&undo, style)).await.is_err() && door.is_open() {
         set(&mut door, &queries(&undo, QueryStyle::Single)).await?;
     }
     let (_, now) = told(&mut door).await?;
     if change.undo(&now).is_empty() {
-        Ok(())
+        Ok(change.foreign(&now))
     } else {
         Err(Lack::failed("Envoy did not take the levels"))
     }

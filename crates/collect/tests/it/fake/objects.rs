@@ -202,7 +202,28 @@ pub(crate) fn object(state: &State, target: &Target) -> (u16, Value) {
 }
 
 /// What may be done in a namespace.
-pub(crate) fn review(state: &State, asked: &Value) -> Value {
+/// What the authorizer says to one right.
+pub(crate) fn access_review(state: &State, asked: &Value) -> Value {
+    let wanted = |key: &str| {
+        asked["spec"]["resourceAttributes"][key]
+            .as_str()
+            .unwrap_or_default()
+    };
+    let join = |text: &str, mark: &str, more: &str| match more {
+        "" => text.to_owned(),
+        more => format!("{text}{mark}{more}"),
+    };
+    let resource = join(
+        &join(wanted("resource"), "/", wanted("subresource")),
+        ".",
+        wanted("group"),
+    );
+    let namespace = Some(wanted("namespace")).filter(|namespace| !namespace.is_empty());
+    let allowed = state.allows(wanted("verb"), &resource, namespace);
+    json!({"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": {"allowed": allowed}})
+}
+
+pub(crate) fn rules_review(state: &State, asked: &Value) -> Value {
     let namespace = asked["spec"]["namespace"].as_str().unwrap_or_default();
     let mut rules = Vec::new();
     let mut grant = |verb: &str, kind: &str| {

@@ -39,7 +39,16 @@ fn document(state: &State, namespace: &str, pod: &str, path: &str) -> Option<Vec
         let noise = "x".repeat(if path == "config_dump" { len } else { 10 });
         Some(format!(r#"{{"configs":[{{"@type":"b","bootstrap":{{"node":{{"id":"sidecar~1.2.3.4~{pod}.{namespace}~x"}},"noise":"{noise}"}}}}]}}"#).into_bytes())
     };
-    std::fs::read(state.root.join(&file)).ok().or_else(made_up)
+    let found = std::fs::read(state.root.join(&file))
+        .ok()
+        .or_else(made_up)?;
+    // An istiod answers this with a line of text.
+    if path == "version"
+        && let Ok(document) = serde_json::from_slice::<serde_json::Value>(&found)
+    {
+        return Some(document["version"].as_str()?.as_bytes().to_vec());
+    }
+    Some(found)
 }
 
 pub(crate) fn log(state: &Arc<State>, target: &Target, query: &[(String, String)]) -> Response {

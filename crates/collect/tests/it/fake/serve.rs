@@ -46,6 +46,8 @@ async fn answer(state: &Arc<State>, request: Request) -> Response {
     let id = header("impersonate-uid")
         .map(|id| format!(" with id {id}"))
         .unwrap_or_default();
+    let agent = header("user-agent").unwrap_or_default().to_owned();
+    state.agents.lock().expect("nobody panicked").insert(agent);
     let line = format!("{} {}{user}{id}", parts.method, parts.uri);
     state
         .asked
@@ -90,14 +92,19 @@ async fn answer(state: &Arc<State>, request: Request) -> Response {
             &serde_json::json!({"major": "1", "minor": "35", "gitVersion": "v1.35.0"}),
         );
     }
-    if path.ends_with("/selfsubjectrulesreviews") {
+    let review = match path.rsplit('/').next() {
+        Some("selfsubjectrulesreviews") => {
+            Some(objects::rules_review as fn(&State, &Value) -> Value)
+        }
+        Some("selfsubjectaccessreviews") => Some(objects::access_review as _),
+        _ => None,
+    };
+    if let Some(review) = review {
         let body = axum::body::to_bytes(body, 1 << 20)
             .await
             .unwrap_or_default();
-        return json(
-            201,
-            &objects::review(state, &serde_json::from_slice(&body).unwrap_or_default()),
-        );
+        let asked = serde_json::from_slice(&body).unwrap_or_default();
+        return json(201, &review(state, &asked));
     }
     let Some(target) = Target::of(&path) else {
         return json(404, &status(404, "not found"));

@@ -43,6 +43,8 @@ pub(crate) struct State {
     pub(crate) cuts: AtomicUsize,
     /// What is answered for every pod without documents of its own: how many bytes of dump.
     pub(crate) made_up: Option<usize>,
+    /// What called itself how.
+    pub(crate) agents: Mutex<BTreeSet<String>>,
     /// Every request: method, path and query.
     pub(crate) asked: Mutex<Vec<String>>,
     /// Requests under way, and the most there ever were.

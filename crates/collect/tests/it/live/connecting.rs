@@ -9,7 +9,7 @@ use meshladder_capture::snapshot::Need;
 use meshladder_collect::CollectError;
 use meshladder_collect::live::{Access, Limits, Session, Tally, Wish};
 
-use super::quick;
+use super::{quick, whole};
 use crate::fake::{Fake, Fault, State, TOKEN, Trouble};
 use crate::support::coverage;
 use crate::wire::{Wire, pem};
@@ -76,6 +76,15 @@ fn open_to_all() -> Fake {
     let mut state = State::demo();
     state.is_open = true;
     Fake::with(state)
+}
+
+#[test]
+fn every_request_says_who_asks() {
+    let fake = Fake::demo();
+    whole(&fake, quick());
+    let agents = fake.state.agents.lock().expect("nobody panicked");
+    let ours = concat!("meshladder/", env!("CARGO_PKG_VERSION"));
+    assert_eq!(agents.iter().collect::<Vec<_>>(), [ours]);
 }
 
 #[test]

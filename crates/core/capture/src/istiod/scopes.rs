@@ -71,17 +71,22 @@ pub struct DefaultScopes {
 }
 
 impl DefaultScopes {
-    /// What the pod's container `discovery` is started with; else `info` for all.
+    /// What the pod's container `discovery` is started with; else Istio's own defaults:
+    /// `default:info,grpc:none`.
     pub fn of_pod(pod: &Node) -> Self {
         let args = container_args(pod, "containers", "discovery").unwrap_or_default();
         let mut defaults = Self {
             all: "info".to_owned(),
-            scopes: BTreeMap::new(),
+            scopes: BTreeMap::from([("grpc".to_owned(), "none".to_owned())]),
         };
         let list = value_of(&args, "--log_output_level").unwrap_or_default();
         for part in list.split(',').map(str::trim) {
             match part.split_once(':') {
-                Some(("default" | "all", level)) => level.clone_into(&mut defaults.all),
+                Some(("default", level)) => level.clone_into(&mut defaults.all),
+                Some(("all", level)) => {
+                    level.clone_into(&mut defaults.all);
+                    defaults.scopes.clear();
+                }
                 Some((scope, level)) => {
                     defaults.scopes.insert(scope.to_owned(), level.to_owned());
                 }
@@ -125,7 +130,11 @@ mod tests {
         };
         let named = of(r#"["discovery","--log_output_level=default:warn,ads:debug"]"#);
         assert_eq!((named.of("ads"), named.of("model")), ("debug", "warn"));
-        assert_eq!(of("[]").of("ads"), "info");
+        assert_eq!((of("[]").of("ads"), of("[]").of("grpc")), ("info", "none"));
+        assert_eq!(
+            of(r#"["--log_output_level=all:debug"]"#).of("grpc"),
+            "debug"
+        );
         assert_eq!(of(r#"["--log_output_level","error"]"#).of("ads"), "error");
     }
 }

@@ -82,6 +82,11 @@ impl Builder {
         self.insert(id, StoredDocument { origin, body });
     }
 
+    /// Adds a document that another Snapshot holds, as it is there.
+    pub(super) fn keep(&mut self, id: DocId, stored: StoredDocument) {
+        self.insert(id, stored);
+    }
+
     fn insert(&mut self, id: DocId, entry: StoredDocument) {
         if self.docs.contains_key(&id) {
             let what = format!("a second document for `{id}`; the first one is used");

@@ -31,6 +31,8 @@ pub enum Shape {
     IstiodDebug,
     /// A container's log.
     Log,
+    /// A ztunnel's `/config_dump`.
+    ZtunnelDump,
     /// Anything else of a bundle.
     Other,
 }
@@ -60,6 +62,7 @@ impl Shape {
             Self::Logging => "answer of Envoy's /logging",
             Self::IstiodDebug => "answer of istiod's /debug",
             Self::Log => "log",
+            Self::ZtunnelDump => "config dump of a ztunnel",
             Self::Other => "document",
         }
     }
@@ -95,7 +98,14 @@ impl DocId {
 
     /// The source's name and the path inside the source.
     pub fn split(&self) -> (&str, &str) {
-        const TOPS: [&str; 5] = ["k8s/", "istiod/", "proxies/", "logs/", "other/"];
+        const TOPS: [&str; 6] = [
+            "k8s/",
+            "istiod/",
+            "proxies/",
+            "ztunnels/",
+            "logs/",
+            "other/",
+        ];
         let is_top = |path: &str| TOPS.iter().any(|top| path.starts_with(top));
         match self.0.split_once('/') {
             Some((source, rest)) if !is_top(&self.0) && is_top(rest) => (source, rest),
@@ -111,6 +121,7 @@ impl DocId {
             Some("k8s") => Shape::Objects,
             Some("logs") => Shape::Log,
             Some("istiod") if path.contains("/debug/") => Shape::IstiodDebug,
+            Some("ztunnels") if file == "config_dump.json" => Shape::ZtunnelDump,
             Some("proxies") => match file {
                 "config_dump.json" => Shape::ConfigDump,
                 "clusters.json" | "clusters.txt" => Shape::Clusters,
@@ -127,8 +138,17 @@ impl DocId {
 
     /// The proxy a document below `proxies/` belongs to.
     pub fn proxy(&self) -> Option<ProxyRef> {
+        self.below("proxies/")
+    }
+
+    /// The ztunnel a document below `ztunnels/` belongs to.
+    pub fn ztunnel(&self) -> Option<ProxyRef> {
+        self.below("ztunnels/")
+    }
+
+    fn below(&self, folder: &str) -> Option<ProxyRef> {
         let (source, path) = self.split();
-        let mut parts = path.strip_prefix("proxies/")?.split('/');
+        let mut parts = path.strip_prefix(folder)?.split('/');
         let (namespace, pod, _file) = (parts.next()?, parts.next()?, parts.next()?);
         Some(ProxyRef {
             source: source.to_owned(),
@@ -187,6 +207,16 @@ mod tests {
             ("logs/shop/cart-1/istio-proxy.log", Shape::Log, ""),
             ("2/other/bug-report.log", Shape::Other, "2"),
             ("manifest.json", Shape::Other, ""),
+            (
+                "ztunnels/istio-system/ztunnel-1/config_dump.json",
+                Shape::ZtunnelDump,
+                "",
+            ),
+            (
+                "east/ztunnels/istio-system/z/ready.txt",
+                Shape::Other,
+                "east",
+            ),
         ] {
             let id = DocId::new(path);
             assert_eq!((id.shape(), id.split().0), (shape, source), "{path}");

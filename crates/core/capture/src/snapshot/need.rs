@@ -30,6 +30,8 @@ pub enum Part {
     Logs,
     /// What proxies say of themselves.
     Proxies,
+    /// What ztunnels say of themselves.
+    Ztunnels,
 }
 
 /// What a rule looks at.
@@ -40,7 +42,13 @@ pub struct Inputs {
 }
 
 impl Part {
-    const ALL: [Self; 4] = [Self::Everything, Self::Istiod, Self::Logs, Self::Proxies];
+    const ALL: [Self; 5] = [
+        Self::Everything,
+        Self::Istiod,
+        Self::Logs,
+        Self::Proxies,
+        Self::Ztunnels,
+    ];
 
     /// Its folder in the bundle layout.
     pub fn path(self) -> &'static str {
@@ -49,6 +57,7 @@ impl Part {
             Self::Istiod => "istiod/",
             Self::Logs => "logs/",
             Self::Proxies => "proxies/",
+            Self::Ztunnels => "ztunnels/",
         }
     }
 }

@@ -30,7 +30,7 @@ const EARLIEST: i64 = 1_451_606_400;
 /// Whether such a document can tell a time: others need not be read.
 pub(super) fn may_tell(id: &DocId) -> bool {
     match id.shape() {
-        Shape::ConfigDump | Shape::Objects | Shape::IstiodDebug => true,
+        Shape::ConfigDump | Shape::ZtunnelDump | Shape::Objects | Shape::IstiodDebug => true,
         // An application may write any time into its log; Istio's own components write the time of
         // the line.
         Shape::Log => ["/istio-proxy.log", "/discovery.log", "/ztunnel.log"]
@@ -44,6 +44,8 @@ pub(super) fn may_tell(id: &DocId) -> bool {
 pub(super) fn newest(id: &DocId, bytes: &[u8]) -> Option<Time> {
     let newest = match id.shape() {
         Shape::ConfigDump => after(bytes, "\"last_updated\""),
+        // A certificate was made before anybody had it.
+        Shape::ZtunnelDump => after(bytes, "\"validFrom\""),
         Shape::Objects => keyed(bytes, &OBJECT_KEYS),
         Shape::IstiodDebug => keyed(bytes, &["sentTime", "connectedAt", "creationTimestamp"]),
         _ => lines(bytes),

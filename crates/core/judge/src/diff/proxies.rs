@@ -42,13 +42,19 @@ const SECTIONS: [Section; 7] = [
     Section::Secrets,
 ];
 
+/// What a proxy has from its own agent: istiod sends neither, so there is nothing to compare.
+const OWN_SECTIONS: [Section; 2] = [Section::Bootstrap, Section::Secrets];
+
 /// A dump with what its words stand for.
 struct Open<'d> {
     dump: Dump<'d>,
     names: CommonNames,
     doc: DocId,
     is_dynamic_only: bool,
+    /// Clusters whose endpoints traffic makes.
     original_dst: BTreeSet<String>,
+    /// Clusters whose endpoints are sent.
+    eds: BTreeSet<String>,
 }
 
 /// How two proxies differ.
@@ -71,6 +77,9 @@ pub fn proxies(a: &ProxySide<'_>, b: &ProxySide<'_>) -> Result<Diff, String> {
     left.is_dynamic_only = a.is_istiods || b.is_istiods;
     right.is_dynamic_only = left.is_dynamic_only;
     for section in SECTIONS {
+        if left.is_dynamic_only && OWN_SECTIONS.contains(&section) {
+            continue;
+        }
         match (
             left.dump.section(section).is_some(),
             right.dump.section(section).is_some(),
@@ -83,6 +92,13 @@ pub fn proxies(a: &ProxySide<'_>, b: &ProxySide<'_>) -> Result<Diff, String> {
                 &mut diff,
             ),
             (false, false) => {}
+            // istiod names a section that it has nothing for.
+            _ if left
+                .dump
+                .of(section)
+                .chain(right.dump.of(section))
+                .next()
+                .is_none() => {}
             (is_in_a, _) => {
                 let lacks = if is_in_a { &b.name } else { &a.name };
                 diff.unknown
@@ -104,26 +120,22 @@ fn open<'d>(side: &ProxySide<'d>) -> Result<Open<'d>, String> {
     if !side.is_same_mesh {
         names.add_listeners(&dump);
     }
-    let original_dst = dump
-        .of(Section::Clusters)
-        .filter(|cluster| is_original_dst(cluster));
-    let original_dst = original_dst
-        .map(|cluster| cluster.name.to_string())
-        .collect();
+    let (mut original_dst, mut eds) = (BTreeSet::new(), BTreeSet::new());
+    for cluster in dump.of(Section::Clusters) {
+        match cluster.raw.and_then(|raw| raw.string_at("type")).as_deref() {
+            Some("ORIGINAL_DST") => original_dst.insert(cluster.name.to_string()),
+            Some("EDS") => eds.insert(cluster.name.to_string()),
+            _ => continue,
+        };
+    }
     Ok(Open {
         dump,
         names,
         doc: side.doc.clone(),
         is_dynamic_only: false,
         original_dst,
+        eds,
     })
-}
-
-fn is_original_dst(cluster: &Resource<'_>) -> bool {
-    cluster
-        .raw
-        .and_then(|raw| raw.string_at("type"))
-        .is_some_and(|kind| kind == "ORIGINAL_DST")
 }
 
 fn compare_section(
@@ -169,11 +181,23 @@ fn compare_section(
             }
         }
     }
-    changes.extend(
-        only_a
-            .into_iter()
-            .map(|(name, at)| resources::alone(section, &name, left[at], ChangeKind::Removed)),
-    );
+    if a.is_dynamic_only {
+        leave_out_defaults(&mut changes, &mut noise);
+    }
+    for (name, at) in only_a {
+        // Of a cluster whose endpoints stand in the cluster itself there is no list to send.
+        let is_inline = section == Section::Endpoints && !a.eds.contains(left[at].name.as_ref());
+        if a.is_dynamic_only && is_inline {
+            noise.count("endpoints of clusters that hold their own", &name);
+            continue;
+        }
+        changes.push(resources::alone(
+            section,
+            &name,
+            left[at],
+            ChangeKind::Removed,
+        ));
+    }
     changes.extend(
         only_b
             .into_iter()
@@ -181,6 +205,35 @@ fn compare_section(
     );
     diff.noise.absorb(noise);
     diff.changes.extend(changes);
+}
+
+/// Envoy writes out what istiod leaves to it.
+fn leave_out_defaults(changes: &mut Vec<DiffChange>, noise: &mut Noise) {
+    for change in &mut *changes {
+        change.edits.retain(|edit| {
+            let is_default = is_written_default(edit);
+            if is_default {
+                noise.count("defaults that Envoy writes out", &edit.path);
+            }
+            !is_default
+        });
+    }
+    changes.retain(|change| change.what != ChangeKind::Changed || !change.edits.is_empty());
+}
+
+fn is_written_default(edit: &DiffEdit) -> bool {
+    let only = match (&edit.old, &edit.new) {
+        (Some(only), None) | (None, Some(only)) => only.as_str(),
+        _ => return false,
+    };
+    match edit.path.rsplit('/').next() {
+        Some("health_check_config") => only == "{}",
+        // "UNKNOWN: … interpreted by Envoy as HEALTHY"
+        Some("health_status") => only == r#""HEALTHY""#,
+        // "If not specified, the default is 140": cluster load assignments' policy.
+        Some("policy") => only == r#"{"overprovisioning_factor":140}"#,
+        _ => false,
+    }
 }
 
 /// What is not compared, and why.

@@ -45,6 +45,8 @@ pub struct Proxy<'d> {
 pub struct Summary {
     /// Whether it is connected to its control plane, with the line of its statistics that says so.
     pub connected: Option<(bool, DocId, usize)>,
+    /// When its agent last came to a stream to istiod, as its log says, RFC 3339.
+    pub connected_at: Option<String>,
     /// What it refused.
     pub rejected: Vec<Rejected>,
     /// Warnings and errors of Envoy and its agent, the last ones, with their lines.
@@ -138,6 +140,7 @@ impl<'d> Proxy<'d> {
             connected: connected
                 .zip(stats)
                 .map(|((value, line), doc)| (value == 1, doc, line)),
+            connected_at: self.connected_at(),
             rejected: self.rejected(),
             trouble: self.trouble(),
             has_routes: self.dump.as_ref().map(|dump| {
@@ -182,6 +185,16 @@ impl<'d> Proxy<'d> {
             }
         }
         rejected
+    }
+
+    /// `time<TAB>info<TAB>xdsproxy<TAB>connected to delta upstream XDS server: istiod…`
+    fn connected_at(&self) -> Option<String> {
+        let log = self.docs.log.as_ref()?;
+        let is_it = |line: &&str| {
+            line.contains("\txdsproxy\tconnected to ") && line.contains("upstream XDS server")
+        };
+        let line = log.text.lines().rfind(is_it)?;
+        line.split('\t').next().map(str::to_owned)
     }
 
     /// The agent writes `time<TAB>level<TAB>…`, and Envoy in the same file with its own words for

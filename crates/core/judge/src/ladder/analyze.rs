@@ -80,6 +80,8 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
     Report {
         question: Topic::Objects,
         about: "the objects".to_owned(),
+        cluster: None,
+        clusters: std::collections::BTreeMap::new(),
         taken_at: snapshot.taken_at(),
         verdict: if findings.iter().any(Finding::is_loud) {
             Verdict::Broken

@@ -59,7 +59,7 @@ pub(super) fn attribute(
 }
 
 /// A failure that nothing explains.
-fn unexplained(case: &Case<'_>) -> Option<MissingFact> {
+pub(super) fn unexplained(case: &Case<'_>) -> Option<MissingFact> {
     let end = case::bad_end(case)?;
     Some(MissingFact::Other(format!(
         "what led to {}: nothing that was read explains it",
@@ -68,7 +68,7 @@ fn unexplained(case: &Case<'_>) -> Option<MissingFact> {
 }
 
 /// Folds what another finding explains under it, and orders: root causes first, bottom up.
-fn causes(findings: &mut Vec<Finding>) {
+pub(super) fn causes(findings: &mut Vec<Finding>) {
     findings.sort_by_cached_key(|f| {
         (
             f.rung,
@@ -172,7 +172,19 @@ pub(super) fn unsettled(findings: &mut [Finding]) -> Vec<MissingFact> {
 }
 
 fn explains(cause: &Finding, symptom: &Finding) -> bool {
-    cause.is_loud() && symptom.is_loud() && names(cause.code, symptom.code) && meet(cause, symptom)
+    cause.is_loud()
+        && symptom.is_loud()
+        && names(cause.code, symptom.code)
+        && meet(cause, symptom)
+        && (cause.cluster == symptom.cluster || bears_elsewhere(cause))
+}
+
+/// Whether a finding explains what shows in other clusters: one of what joins them does, and one
+/// of those who serve, by the names that a Service has everywhere.
+fn bears_elsewhere(cause: &Finding) -> bool {
+    let is_of_joints = rules::named(cause.code)
+        .is_some_and(|rule| matches!(rule.check, rules::Check::Clusters(_)));
+    is_of_joints || !cause.hits.is_empty()
 }
 
 /// Whether they are about the same: a finding that hits nobody in particular is about everybody.
@@ -249,7 +261,7 @@ fn lost(answers: &[RuleAnswer], context: &ClimbContext<'_>) -> Vec<MissingFact> 
 const FEW: usize = 3;
 
 /// Nothing is blamed: what could not be read comes first.
-fn not_readable(unknown: &[MissingFact], snapshot: &Snapshot) -> Finding {
+pub(super) fn not_readable(unknown: &[MissingFact], snapshot: &Snapshot) -> Finding {
     let rule = rules::missing_facts();
     let mut sink = Sink::new(rule);
     let first = &unknown[..unknown.len().min(FEW)];

@@ -6,7 +6,9 @@ use crate::logs;
 use crate::rules::{Case, Facts, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine, FormatList, LogFormat};
+use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Coverage, DocId, Need};
+use meshladder_mesh::scope::is_router;
 use meshladder_mesh::{Mesh, PodFacts, ServiceFacts};
 use meshladder_sim::trace::{Branch, EndKind, Trace};
 use meshladder_sim::walk::{Call, Caller, Scheme};
@@ -33,8 +35,9 @@ pub(super) fn build<'a>(
         .filter(|pod| !client.is_some_and(|c| c.name == pod.name && c.namespace == pod.namespace))
         .collect();
     let of_mesh = logs::of_mesh(mesh).0;
-    let log_of =
-        |pod: (&str, &str), ids: &BTreeSet<String>| log_of(facts, pod, call, &of_mesh, ids);
+    let log_of = |pod: (&str, &str), ids: &BTreeSet<String>| {
+        log_of(facts, pod, (call, &host), &of_mesh, ids)
+    };
     let client_log = sender
         .map(|pod| log_of(pod, &BTreeSet::new()))
         .unwrap_or_default();
@@ -48,17 +51,73 @@ pub(super) fn build<'a>(
         .iter()
         .flat_map(|pod| log_of((&pod.namespace, &pod.name), &ids))
         .collect();
+    let is_bare = client.is_some_and(|client| !client.has_proxy);
+    let witnesses = if is_bare {
+        witnesses(facts, &servers)
+    } else {
+        Vec::new()
+    };
     Case {
         call,
         trace,
         seen,
         client,
+        gateways: gateways(mesh, call, trace),
         service,
         host,
         servers,
         client_log,
         server_log,
+        witnesses,
     }
+}
+
+/// The lines of other proxies that called the servers; in a large mesh nobody is asked.
+fn witnesses(facts: &Facts<'_>, servers: &[&PodFacts]) -> Vec<AccessLine> {
+    const MOST_LOGS: usize = 64;
+    let proxies: Vec<&PodFacts> = facts.mesh.pods.iter().filter(|pod| pod.has_proxy).collect();
+    if proxies.len() > MOST_LOGS {
+        return Vec::new();
+    }
+    let is_called = |line: &AccessLine| {
+        let address = line
+            .upstream_host
+            .rsplit_once(':')
+            .and_then(|(address, _)| address.parse().ok());
+        address.is_some_and(|address| servers.iter().any(|server| server.ips.contains(&address)))
+            && line.cluster.starts_with("outbound|")
+    };
+    let mut told = Vec::new();
+    for proxy in proxies {
+        let id = format!("logs/{}/{}/istio-proxy.log", proxy.namespace, proxy.name);
+        if let Ok(log) = facts.snapshot.open(&DocId::new(id)) {
+            told.extend(access_log::lines(&log).filter(is_called));
+        }
+    }
+    told
+}
+
+/// The gateways that may take a call from outside: the one of its walk, else those that a Gateway
+/// gives its port, else any.
+fn gateways<'a>(mesh: &'a Mesh, call: &Call, trace: &Trace) -> Vec<&'a PodFacts> {
+    if call.from != Caller::Outside {
+        return Vec::new();
+    }
+    if let Some(hop) = trace.sender() {
+        let met = mesh.pod(&hop.proxy.namespace, &hop.proxy.pod);
+        return met.into_iter().collect();
+    }
+    let stored = |pod: &PodFacts| mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
+    let all: Vec<&PodFacts> = mesh
+        .pods
+        .iter()
+        .filter(|pod| stored(pod).is_some_and(is_router))
+        .collect();
+    let takes = |pod: &&&PodFacts| {
+        stored(pod).is_some_and(|pod| mesh.server_for(pod, call.to.port, &call.to.host).is_some())
+    };
+    let taking: Vec<&PodFacts> = all.iter().filter(takes).copied().collect();
+    if taking.is_empty() { all } else { taking }
 }
 
 /// Whom the request may reach, and what may keep it from there: without these no walk is known to
@@ -151,7 +210,7 @@ pub(super) fn pods_on_path<'a>(
 fn log_of(
     facts: &Facts<'_>,
     pod: (&str, &str),
-    call: &Call,
+    (call, host): (&Call, &str),
     of_mesh: &[LogFormat],
     ids: &BTreeSet<String>,
 ) -> Vec<AccessLine> {
@@ -165,20 +224,32 @@ fn log_of(
     formats.extend(of_mesh.iter().cloned());
     let formats = FormatList::new(formats);
     access_log::lines_in(&doc, &formats)
-        .filter(|line| fits(line, call) || ids.contains(&line.request_id))
+        .filter(|line| fits(line, call, host) || ids.contains(&line.request_id))
         .collect()
 }
 
-/// Whether a logged request is of the kind that was asked about.
-fn fits(line: &AccessLine, call: &Call) -> bool {
+/// Whether a connection is to the port that was asked about, and to that host where the line says.
+fn is_connection_to(line: &AccessLine, call: &Call, name: &str) -> bool {
+    let port = call.to.port.to_string();
+    let Some(cluster) = ClusterName::parse(&line.cluster) else {
+        let ends = |address: &str| address.rsplit_once(':').is_some_and(|(_, own)| own == port);
+        return ends(&line.local);
+    };
+    let is_host = cluster.host.is_empty() || cluster.host == name || cluster.host == call.to.host;
+    cluster.port == port && is_host
+}
+
+/// Whether a logged request is of the kind that was asked about; `name` is its host in full.
+fn fits(line: &AccessLine, call: &Call, name: &str) -> bool {
     let host = |authority: &str| {
         authority
             .rsplit_once(':')
             .map_or(authority, |(host, _)| host)
             .to_ascii_lowercase()
     };
-    if call.to.scheme == Scheme::Tcp {
-        return line.method.is_empty() && line.cluster.contains(&format!("|{}|", call.to.port));
+    // Of TCP, and of TLS that the application itself speaks, a proxy sees connections only.
+    if line.method.is_empty() && call.to.scheme != Scheme::Http {
+        return is_connection_to(line, call, name);
     }
     let path = call.to.path.split(['?', '#']).next().unwrap_or_default();
     let given = call

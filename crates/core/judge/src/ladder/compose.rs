@@ -1,6 +1,6 @@
 //! Last stage: the report, with an outcome for every rung.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ClimbContext;
 use super::attribute::Attribution;
@@ -22,6 +22,8 @@ pub(super) fn report(
     Report {
         question: question.scope.topic(question.seen.as_ref()),
         about: question.scope.in_words(),
+        cluster: None,
+        clusters: BTreeMap::new(),
         taken_at: snapshot.taken_at(),
         verdict: attribution.verdict,
         rungs: rungs(answers, &attribution.findings, &coverage),

@@ -123,12 +123,11 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     let is_mishap = finding.code == "ML0908" && is_of_mesh;
     if finding.rung == Rung::Authorization && !is_mishap {
         let pods = finding.hits.iter().filter(|hit| hit.is(Kind::Pod));
-        let admits =
-            failure.is_own_call || pods.chain([&failure.pod]).any(|pod| admits(facts, pod));
-        finding.severity(if admits {
-            Severity::Info
-        } else {
+        let refuses_all = !failure.is_own_call && refuses_all(facts, pods.chain([&failure.pod]));
+        finding.severity(if refuses_all {
             Severity::Warning
+        } else {
+            Severity::Info
         });
     }
     // To turn plain text away is what a STRICT port is there for too: an alarm for those who go on
@@ -177,11 +176,14 @@ fn serves_others(facts: &Facts<'_>, failure: &Failure) -> bool {
         .any(|line| of_cluster(line) && !is_failure(line))
 }
 
-/// Whether a pod's application answered somebody of late.
-fn admits(facts: &Facts<'_>, pod: &ObjectRef) -> bool {
-    let last = recent(facts.snapshot, pod);
-    last.iter()
-        .any(|line| line.cluster.starts_with("inbound|") && !matches!(line.code, 401 | 403))
+/// Whether the pods had calls of late, and let nobody in; one that does not log them does not tell.
+fn refuses_all<'p>(facts: &Facts<'_>, pods: impl Iterator<Item = &'p ObjectRef>) -> bool {
+    let calls: Vec<AccessLine> = pods
+        .flat_map(|pod| recent(facts.snapshot, pod))
+        .filter(is_inbound)
+        .collect();
+    let is_refusal = |line: &AccessLine| matches!(line.code, 401 | 403);
+    !calls.is_empty() && calls.iter().all(is_refusal)
 }
 
 /// The requests that failed last, the newest first, one for each host and answer.
@@ -371,8 +373,10 @@ fn is_tcp(line: &AccessLine) -> bool {
     line.method.is_empty() && line.protocol.is_empty()
 }
 
+/// At the server's proxy, or at the waypoint before it.
 fn is_inbound(line: &AccessLine) -> bool {
     line.cluster.starts_with("inbound|")
+        || line.cluster.starts_with("inbound-vip|")
         || (line.cluster.is_empty() && !line.server_name.is_empty())
 }
 

@@ -28,7 +28,7 @@ pub(super) struct RuleAnswer {
 pub(super) struct RuleBroke;
 
 impl RuleAnswer {
-    fn new(rule: &'static Rule, skipped: Option<(Need, Coverage)>) -> Self {
+    pub(super) fn new(rule: &'static Rule, skipped: Option<(Need, Coverage)>) -> Self {
         Self {
             rule,
             skipped,
@@ -45,7 +45,7 @@ impl RuleAnswer {
         })
     }
 
-    fn take(&mut self, result: Result<Sink, RuleBroke>) {
+    pub(super) fn take(&mut self, result: Result<Sink, RuleBroke>) {
         match result {
             Ok(sink) => {
                 self.sink.examined += sink.examined;
@@ -163,7 +163,7 @@ fn visit(
 pub(super) fn run(rule: &'static Rule, facts: &Facts<'_>, lens: Lens<'_>) -> Option<RuleAnswer> {
     let mut answer = RuleAnswer::new(rule, lacking(rule, lens, facts.snapshot, facts.mesh));
     let result = match (rule.check, lens.case()) {
-        (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
+        (Check::Proxy(_) | Check::Clusters(_), _) | (Check::Request(_), None) => return None,
         _ if answer.skipped.is_some() => return Some(answer),
         _ => guarded(rule, |sink| rule.ask(facts, lens, sink)),
     };

@@ -16,13 +16,18 @@ const MOST_TRIES: usize = 100;
 
 /// Tries every fix.
 pub(super) fn verify(mut attribution: Attribution, context: &ClimbContext<'_>) -> Attribution {
+    each(&mut attribution.findings, context);
+    attribution
+}
+
+/// Tries the fixes of findings that are not yet told apart.
+pub(super) fn each(findings: &mut [Finding], context: &ClimbContext<'_>) {
     fixes(
-        &mut attribution.findings,
+        findings,
         &context.facts,
         context.case.as_ref(),
         context.question,
     );
-    attribution
 }
 
 /// Drops the fixes that do not make the finding go away; those that could not be tried say why.
@@ -101,7 +106,7 @@ fn still_fires(
         faults: &faults,
     };
     let case = match (rule.check, case) {
-        (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
+        (Check::Proxy(_) | Check::Clusters(_), _) | (Check::Request(_), None) => return None,
         (Check::Mesh(_) | Check::Object(_) | Check::Wide(..), _) => None,
         (_, case) => case,
     };

@@ -30,6 +30,7 @@ pub(super) fn weigh(answers: &[RuleAnswer], context: &ClimbContext<'_>) -> Weigh
         findings.push(cause);
     }
     put_traffic_first(&mut findings, scope);
+    put_side_effects_last(&mut findings);
     if let Some(case) = &context.case {
         put_asked_for_first(&mut findings, case);
     }
@@ -77,6 +78,18 @@ pub(super) fn put_traffic_first(findings: &mut [Finding], scope: &Scope) {
             .iter_mut()
             .filter(|finding| finding.rung == Rung::Telemetry)
         {
+            finding.severity(Severity::Info);
+        }
+    }
+}
+
+/// What a setting brings along is no cause beside what is amiss.
+fn put_side_effects_last(findings: &mut [Finding]) {
+    if findings
+        .iter()
+        .any(|finding| finding.is_loud() && !finding.is_side_effect)
+    {
+        for finding in findings.iter_mut().filter(|finding| finding.is_side_effect) {
             finding.severity(Severity::Info);
         }
     }
@@ -161,6 +174,7 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
     let mut on_path: BTreeSet<ObjectRef> = case
         .client
         .iter()
+        .chain(&case.gateways)
         .chain(&case.servers)
         .map(|pod| pod.reference())
         .collect();

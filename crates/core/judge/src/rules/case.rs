@@ -16,6 +16,9 @@ pub struct Case<'a> {
     pub seen: Option<&'a Symptom>,
     /// The calling pod, when it is one.
     pub client: Option<&'a PodFacts>,
+    /// The gateways that may take a call from outside: the one of its walk, else those that have
+    /// its port.
+    pub gateways: Vec<&'a PodFacts>,
     /// The Service that the host names.
     pub service: Option<&'a ServiceFacts>,
     /// The host, in full: `catalog.shop.svc.cluster.local`.
@@ -27,6 +30,8 @@ pub struct Case<'a> {
     pub client_log: Vec<AccessLine>,
     /// The lines of the servers' access logs that fit it.
     pub server_log: Vec<AccessLine>,
+    /// What others met at the same servers, where the caller has no proxy to tell it.
+    pub witnesses: Vec<AccessLine>,
 }
 
 /// What somebody saw: `503/UH:no_healthy_upstream`.
@@ -123,6 +128,15 @@ impl Case<'_> {
             .sender()
             .into_iter()
             .flat_map(|hop| hop.clusters.iter().map(|(name, _)| name.as_str()))
+    }
+
+    /// Whether no proxy is known to have met the request: no log has it, and what was seen tells of
+    /// none.
+    pub fn is_unmet(&self) -> bool {
+        let is_silent = self
+            .seen
+            .is_none_or(|seen| seen.code == 0 && seen.flags.is_empty());
+        is_silent && self.client_log.is_empty()
     }
 
     /// Whether what was seen, if anybody said, has this status.

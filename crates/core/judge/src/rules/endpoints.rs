@@ -23,6 +23,7 @@ mod outlier_detection_counts_alone;
 mod outlier_detection_keeps_traffic_local;
 mod outliers;
 mod pod_name_without_route;
+mod pod_takes_no_connections;
 mod pods_not_created;
 mod proxy_endpoints_differ;
 mod proxy_has_no_endpoints;
@@ -68,4 +69,5 @@ pub(super) static RULES: &[&Rule] = &[
     &service_selects_another_workload::RULE,
     &no_endpoint_on_node::RULE,
     &entry_host_unresolved::RULE,
+    &pod_takes_no_connections::RULE,
 ];

@@ -24,6 +24,7 @@ mod network_policy_blocks_webhook;
 mod outsider;
 mod pod_older_than_injection;
 mod policy_without_proxy;
+mod proxy_drained;
 mod proxy_image_differs;
 mod proxy_not_ready;
 mod proxy_out_of_memory;
@@ -54,6 +55,7 @@ pub(super) static RULES: &[&Rule] = &[
     &injection_withdrawn::RULE,
     &namespace_not_discovered::RULE,
     &admission_refuses_pods::RULE,
+    &proxy_drained::RULE,
     &namespace_not_injected::RULE,
     &namespace_injected_by_default::RULE,
     &proxy_image_differs::RULE,

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use super::{Rule, retired};
 use super::{
-    annotation, authorization, cluster, config, control_plane, destination_rule, endpoints,
-    enrolment, envoy_filter, gateway_api, identity, policy, reach, routing, schema, service,
-    sidecar, sync, telemetry, upstream, virtual_service, workload,
+    ambient, annotation, authorization, cluster, config, control_plane, destination_rule,
+    endpoints, enrolment, envoy_filter, gateway_api, identity, multicluster, policy, reach,
+    routing, schema, service, sidecar, sync, telemetry, upstream, virtual_service, workload,
 };
 use crate::finding::Finding;
 
@@ -23,6 +23,7 @@ pub static FAMILIES: &[&[&Rule]] = &[
     authorization::RULES,
     upstream::RULES,
     telemetry::RULES,
+    multicluster::RULES,
     virtual_service::RULES,
     destination_rule::RULES,
     service::RULES,
@@ -34,6 +35,7 @@ pub static FAMILIES: &[&[&Rule]] = &[
     annotation::RULES,
     cluster::RULES,
     workload::RULES,
+    ambient::RULES,
 ];
 
 /// All rules, by code.

@@ -12,12 +12,14 @@ mod no_access_log;
 mod selection;
 mod telemetries_share_a_pod;
 mod telemetry_selects_no_pod;
+mod telemetry_silences_nothing;
 mod two_default_telemetries;
 
 pub(super) static RULES: &[&Rule] = &[
     &debug_log_left_on::RULE,
     &istiod_debug_log::RULE,
     &no_access_log::RULE,
+    &telemetry_silences_nothing::RULE,
     &telemetry_selects_no_pod::RULE,
     &telemetries_share_a_pod::RULE,
     &two_default_telemetries::RULE,

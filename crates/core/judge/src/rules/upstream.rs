@@ -3,10 +3,12 @@
 use super::Rule;
 
 mod application_answers_error;
+mod application_breaks_protocol;
 mod application_closes_connection;
+mod application_does_not_answer;
 mod application_not_listening;
 mod client_gives_up;
-mod connect_timeout_too_short;
+pub(super) mod connect_timeout_too_short;
 mod control_plane_throttles;
 mod filter_answers;
 mod grpc_hides_failure;
@@ -46,4 +48,6 @@ pub(super) static RULES: &[&Rule] = &[
     &connect_timeout_too_short::RULE,
     &idle_connection_closed::RULE,
     &request_malformed::RULE,
+    &application_does_not_answer::RULE,
+    &application_breaks_protocol::RULE,
 ];

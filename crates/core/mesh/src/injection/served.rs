@@ -21,6 +21,9 @@ pub struct WebhookBackend<'m> {
     pub node: &'m Node,
     /// The Service it names, if it is here.
     pub service: Option<&'m Object>,
+    /// Whether the webhook asks for what its Service never had: a port or a path that istiod does
+    /// not serve.
+    pub is_misdirected: bool,
     /// The authority that the API server trusts for it.
     pub ca: Ca,
 }
@@ -50,6 +53,7 @@ pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> WebhookBackend<'
             what,
             node: client,
             service: None,
+            is_misdirected: false,
             ca,
         };
     };
@@ -64,8 +68,12 @@ pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> WebhookBackend<'
         .services
         .iter()
         .find(|service| service.namespace == namespace && service.name == name);
+    let misdirected = facts.and_then(|facts| misdirected(injector, node, facts));
     let (answers, what) = match facts {
-        Some(facts) => endpoints(mesh, facts, port(node)),
+        Some(facts) => misdirected.clone().map_or_else(
+            || endpoints(mesh, facts, port(node)),
+            |what| (Tri::No, what),
+        ),
         None if mesh.services.is_empty() => {
             unknown(format!("whether there is a Service {namespace}/{name}"))
         }
@@ -76,6 +84,7 @@ pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> WebhookBackend<'
         what,
         node,
         service,
+        is_misdirected: misdirected.is_some(),
         ca,
     }
 }
@@ -84,8 +93,38 @@ pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> WebhookBackend<'
 fn port(service: &Node) -> u16 {
     match service.get("port").map(|port| &port.value) {
         Some(Value::Number(text)) => text.parse().unwrap_or_default(),
-        _ => 443,
+        _ => PORT,
     }
+}
+
+/// The port on which every Service of istiod takes the API server's calls.
+const PORT: u16 = 443;
+
+/// What the webhook asks for and istiod's Service does not have, while it has what Istio's own
+/// webhooks ask for.
+fn misdirected(injector: Injector<'_>, node: &Node, service: &ServiceFacts) -> Option<String> {
+    let has = |port: u16| service.ports.iter().any(|(number, _)| *number == port);
+    let asked = port(node);
+    let (namespace, name) = (&service.namespace, &service.name);
+    if !has(asked) && has(PORT) {
+        return Some(format!(
+            "Service {namespace}/{name} has no port {asked}, but {PORT}"
+        ));
+    }
+    let is_istiods = service
+        .selector
+        .get("app")
+        .is_some_and(|app| app == "istiod");
+    let served = if injector.config.id.is(Kind::MutatingWebhook) {
+        "/inject"
+    } else {
+        "/validate"
+    };
+    let path = node.str_at("path").unwrap_or("/");
+    let is_served = path
+        .strip_prefix(served)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    (is_istiods && !is_served).then(|| format!("istiod serves {served} and not {path}"))
 }
 
 fn unknown(fact: String) -> (Tri, String) {

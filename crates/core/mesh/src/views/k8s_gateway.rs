@@ -25,6 +25,20 @@ impl<'m> K8sGateway<'m> {
         self.object.spec_list("listeners").iter().map(Listener::of)
     }
 
+    /// The addresses that it was given: none before it is programmed.
+    pub fn status_addresses(self) -> &'m [Node] {
+        let addresses = self.object.node.at(["status", "addresses"]);
+        addresses.map_or(&[][..], Node::items)
+    }
+
+    /// The condition of a type.
+    pub fn condition(self, kind: &str) -> Option<&'m Node> {
+        let conditions = self.object.node.at(["status", "conditions"])?.items();
+        conditions
+            .iter()
+            .find(|condition| condition.str_at("type") == Some(kind))
+    }
+
     /// The addresses it asks for, as written.
     pub fn addresses(self) -> &'m [Node] {
         self.object.spec_list("addresses")

@@ -29,7 +29,7 @@ impl<'m> PodTemplate<'m> {
         Some(Self { object, node })
     }
 
-    pub(super) fn of_pod(pod: &'m Object) -> Self {
+    pub(crate) fn of_pod(pod: &'m Object) -> Self {
         Self {
             object: pod,
             node: &pod.node,

@@ -43,13 +43,17 @@ fn report() -> Report {
         fixes: vec![Fix::advice("do this")],
         hits: Vec::new(),
         when_asked: None,
+        cluster: None,
         caused_by: Vec::new(),
         unsettled: Vec::new(),
         is_asked_for: false,
+        is_side_effect: false,
     };
     Report {
         question: Topic::Objects,
         about: String::new(),
+        cluster: None,
+        clusters: std::collections::BTreeMap::new(),
         taken_at: None,
         verdict: Verdict::Broken,
         findings: report::tell(vec![finding], &builder.finish()),

@@ -50,6 +50,8 @@ impl<'a> From<&'a ObjectRef> for ObjectJson<'a> {
 /// has no namespace: JSON v1 leaves out what is empty.
 #[derive(Debug, Serialize)]
 pub(crate) struct SubjectJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'a str>,
     kind: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     namespace: &'a str,
@@ -57,9 +59,17 @@ pub(crate) struct SubjectJson<'a> {
     name: &'a str,
 }
 
+impl<'a> SubjectJson<'a> {
+    /// With the cluster it is in, where there are several.
+    pub(crate) fn in_cluster(self, cluster: Option<&'a str>) -> Self {
+        Self { cluster, ..self }
+    }
+}
+
 impl<'a> From<&'a Subject> for SubjectJson<'a> {
     fn from(subject: &'a Subject) -> Self {
         Self {
+            cluster: None,
             kind: subject.kind(),
             namespace: subject.namespace(),
             name: subject.name(),
@@ -70,6 +80,7 @@ impl<'a> From<&'a Subject> for SubjectJson<'a> {
 impl<'a> From<&'a ObjectRef> for SubjectJson<'a> {
     fn from(object: &'a ObjectRef) -> Self {
         Self {
+            cluster: None,
             kind: &object.kind,
             namespace: &object.namespace,
             name: &object.name,

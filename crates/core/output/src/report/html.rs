@@ -48,7 +48,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
             .iter()
             .map(|t| &t.finding)
             .filter(|f| !f.is_loud())
-            .map(|f| format!("{} {}: {}", f.code, f.subject, f.message)),
+            .map(|f| format!("{} {}: {}", f.code, f.told_subject(), f.message)),
     )?;
     list(out, "Not looked at", report.gaps().into_iter())
 }
@@ -70,7 +70,6 @@ fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
         name,
         severity,
         confidence,
-        subject,
         message,
         ..
     } = &told.finding;
@@ -80,7 +79,7 @@ fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
     writeln!(
         out,
         "<h2>{code} {name}: {}</h2>",
-        escape(&subject.to_string())
+        escape(&told.finding.told_subject())
     )?;
     writeln!(
         out,

@@ -1,7 +1,9 @@
 //! A report as JSON v1: an outward shape of its own, which may grow and keeps its names.
 
+use std::collections::BTreeMap;
+
 use crate::json::{API_VERSION, SubjectJson, to_pretty};
-use crate::question::QuestionJson;
+use crate::question::QuestionIn;
 use meshladder_judge::finding::{Evidence, Fix, Rung};
 use meshladder_judge::report::{Citation, Outcome, Report, ReportEntry, RungOutcome};
 use meshladder_judge::rules;
@@ -18,7 +20,7 @@ pub(crate) struct ReportJson<'a> {
     api_version: &'static str,
     kind: &'static str,
     taken_at: Option<String>,
-    question: QuestionJson<'a>,
+    question: QuestionIn<'a>,
     verdict: &'static str,
     broken_rung: Option<&'static str>,
     findings: Vec<FindingJson<'a>>,
@@ -37,14 +39,18 @@ impl<'a> From<&'a Report> for ReportJson<'a> {
                 why: state.why(),
             });
         }
+        let mut findings = Vec::new();
+        for told in &report.findings {
+            findings.push(FindingJson::new(told, &report.clusters));
+        }
         Self {
             api_version: API_VERSION,
             kind: "Report",
             taken_at: report.taken_at.map(|time| time.to_string()),
-            question: QuestionJson::from(&report.question),
+            question: QuestionIn::new(&report.question, report.cluster.as_deref()),
             verdict: report.verdict.word(),
             broken_rung: report.broken_rung().map(Rung::id),
-            findings: report.findings.iter().map(FindingJson::from).collect(),
+            findings,
             rungs: report.rungs.iter().map(RungJson::from).collect(),
             coverage,
             unknown: report.unknown.iter().map(ToString::to_string).collect(),
@@ -70,12 +76,14 @@ struct FindingJson<'a> {
     caused_by: &'a [String],
 }
 
-impl<'a> From<&'a ReportEntry> for FindingJson<'a> {
-    fn from(told: &'a ReportEntry) -> Self {
+impl<'a> FindingJson<'a> {
+    /// The finding; `clusters` has the name of the cluster that each source is of.
+    fn new(told: &'a ReportEntry, clusters: &'a BTreeMap<String, String>) -> Self {
         let finding = &told.finding;
         let mut evidence = Vec::new();
         for (proof, shown) in finding.evidence.iter().zip(&told.shown) {
-            evidence.push(EvidenceJson::new(proof, shown));
+            let cluster = clusters.get(proof.doc.split().0).map(String::as_str);
+            evidence.push(EvidenceJson::new(proof, shown, cluster));
         }
         Self {
             id: finding.id(),
@@ -85,7 +93,7 @@ impl<'a> From<&'a ReportEntry> for FindingJson<'a> {
             rung: finding.rung.id(),
             severity: finding.severity.word(),
             confidence: finding.confidence.word(),
-            subject: SubjectJson::from(&finding.subject),
+            subject: SubjectJson::from(&finding.subject).in_cluster(finding.cluster.as_deref()),
             message: &finding.message,
             evidence,
             fixes: finding.fixes.iter().map(FixJson::from).collect(),
@@ -97,6 +105,8 @@ impl<'a> From<&'a ReportEntry> for FindingJson<'a> {
 
 #[derive(Debug, Serialize)]
 struct EvidenceJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'a str>,
     doc: &'a str,
     pointer: Option<&'a str>,
     shows: &'a str,
@@ -105,8 +115,9 @@ struct EvidenceJson<'a> {
 }
 
 impl<'a> EvidenceJson<'a> {
-    fn new(evidence: &'a Evidence, shown: &'a Citation) -> Self {
+    fn new(evidence: &'a Evidence, shown: &'a Citation, cluster: Option<&'a str>) -> Self {
         Self {
+            cluster,
             doc: evidence.doc.as_str(),
             pointer: shown.pointer.as_deref(),
             shows: &evidence.shows,

@@ -49,7 +49,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
     if !quiet.is_empty() {
         writeln!(out, "\n## Worth knowing\n")?;
         quiet.iter().try_for_each(|f| {
-            let said = prose(&format!("{}: {}", f.subject, f.message));
+            let said = prose(&format!("{}: {}", f.told_subject(), f.message));
             writeln!(out, "- {} {said}", f.code)
         })?;
     }
@@ -68,7 +68,6 @@ fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
         name,
         severity,
         confidence,
-        subject,
         message,
         caused_by,
         ..
@@ -76,7 +75,7 @@ fn finding(out: &mut String, told: &ReportEntry) -> std::fmt::Result {
     let hits = hit_count(&told.finding)
         .map(|n| format!(", hits {n}"))
         .unwrap_or_default();
-    let subject = prose(&subject.to_string());
+    let subject = prose(&told.finding.told_subject());
     writeln!(out, "\n## {code} {name}: {subject}\n")?;
     writeln!(
         out,

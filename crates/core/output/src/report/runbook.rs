@@ -66,7 +66,6 @@ fn page(
     let Finding {
         code,
         name,
-        subject,
         message,
         confidence,
         hits,
@@ -76,7 +75,7 @@ fn page(
     writeln!(
         out,
         "\n## {which}: {}\n\n{}. ({code} {name}, {})",
-        prose(&subject.to_string()),
+        prose(&told.finding.told_subject()),
         prose(message),
         confidence.word()
     )?;

@@ -99,7 +99,6 @@ fn cause(out: &mut String, told: &ReportEntry, first: bool, paint: Paint) -> std
         name,
         severity,
         confidence,
-        subject,
         message,
         ..
     } = &told.finding;
@@ -109,8 +108,9 @@ fn cause(out: &mut String, told: &ReportEntry, first: bool, paint: Paint) -> std
         .unwrap_or_default();
     writeln!(
         out,
-        "{} {subject}  {}",
+        "{} {}  {}",
         paint.bold(&format!("{} {code} {name}:", severity.word())),
+        told.finding.told_subject(),
         paint.dim(&format!("({}{hits})", confidence.word()))
     )?;
     if !first {
@@ -203,7 +203,7 @@ fn remarks(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result 
     writeln!(out, "\nworth knowing")?;
     remarks
         .iter()
-        .try_for_each(|f| writeln!(out, "  {} {}: {}", f.code, f.subject, f.message))
+        .try_for_each(|f| writeln!(out, "  {} {}: {}", f.code, f.told_subject(), f.message))
 }
 
 fn gaps(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result {

@@ -64,6 +64,8 @@ impl<'a> TraceJson<'a> {
 
 #[derive(Serialize)]
 struct EndJson<'a> {
+    #[serde(rename = "inCluster", skip_serializing_if = "Option::is_none")]
+    in_cluster: Option<&'a str>,
     kind: &'static str,
     code: u16,
     flags: &'a [&'static str],
@@ -75,6 +77,7 @@ struct EndJson<'a> {
 impl<'a> From<&'a End> for EndJson<'a> {
     fn from(end: &'a End) -> Self {
         Self {
+            in_cluster: end.in_cluster.as_deref(),
             kind: end.kind.word(),
             code: end.code,
             flags: &end.flags,
@@ -108,6 +111,8 @@ impl<'a> From<&'a Branch> for BranchJson<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HopJson<'a> {
+    #[serde(rename = "cluster", skip_serializing_if = "Option::is_none")]
+    in_cluster: Option<&'a str>,
     proxy: String,
     direction: &'static str,
     listener: Option<&'a str>,
@@ -157,6 +162,7 @@ impl<'a> HopJson<'a> {
             steps.push(StepJson::new(step, documents));
         }
         Self {
+            in_cluster: hop.in_cluster.as_deref(),
             proxy: hop.proxy.namespaced_name(),
             direction: hop.direction.word(),
             listener: hop.listener.as_deref(),

@@ -25,9 +25,13 @@ pub fn to_text(trace: &Trace, call: &str, paint: Paint) -> String {
 }
 
 fn write_hop(out: &mut String, hop: &Hop, paint: Paint) {
+    let cluster = match &hop.in_cluster {
+        Some(cluster) => format!(", {cluster}"),
+        None => String::new(),
+    };
     let _ = writeln!(
         out,
-        "\n{} ({})",
+        "\n{} ({}{cluster})",
         hop.proxy.namespaced_name(),
         hop.direction.word()
     );

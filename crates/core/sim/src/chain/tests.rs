@@ -321,12 +321,38 @@ fn the_order_of_chains_in_the_document_does_not_matter() {
     }
 }
 
+/// As a waypoint has it: address, then port, then what the bytes look like.
+const TREE: &str = r#"{"filter_chain_matcher":{"matcher_tree":{
+  "input":{"typed_config":{"@type":"type.googleapis.com/x.DestinationIPInput"}},
+  "custom_match":{"typed_config":{"range_matchers":[
+    {"ranges":[{"address_prefix":"10.0.0.0","prefix_len":8}],"on_match":{"action":{"typed_config":{"value":"wide"}}}},
+    {"ranges":[{"address_prefix":"10.0.0.1","prefix_len":32}],"on_match":{"matcher":{"matcher_tree":{
+      "input":{"typed_config":{"@type":"type.googleapis.com/x.DestinationPortInput"}},
+      "exact_match_map":{"map":{"80":{"matcher":{
+        "matcher_tree":{"input":{"typed_config":{"@type":"type.googleapis.com/x.ApplicationProtocolInput"}},
+          "exact_match_map":{"map":{"'http/1.1'":{"action":{"typed_config":{"value":"http"}}}}}},
+        "on_no_match":{"action":{"typed_config":{"value":"tcp"}}}}}}}}}}}]}}}},
+  "filter_chains":[{"name":"wide"},{"name":"http"},{"name":"tcp"}]}"#;
+
 #[test]
-fn a_matcher_tree_is_not_modelled() {
-    let doc = r#"{"filter_chain_matcher":{},"filter_chains":[{"name":"a"}]}"#;
+fn a_matcher_tree_names_the_chain() {
+    for (address, chain) in [
+        ("10.0.0.1:80", "tcp"),
+        // A range that leads nowhere gives way to a wider one.
+        ("10.0.0.1:81", "wide"),
+        ("10.9.9.9:80", "wide"),
+        ("192.0.2.1:80", "none"),
+    ] {
+        assert_eq!(find(TREE, &seen(address, None)), chain, "{address}");
+    }
+}
+
+#[test]
+fn a_matcher_tree_of_another_kind_is_not_modelled() {
+    let doc = r#"{"filter_chain_matcher":{"matcher_list":{}},"filter_chains":[{"name":"a"}]}"#;
     assert_eq!(
         find(doc, &seen("10.0.0.1:80", None)),
-        "undecided: what the listener's filter_chain_matcher decides, which is not modelled"
+        "undecided: what the listener's list of matchers decides, which is not modelled"
     );
 }
 

@@ -119,6 +119,19 @@ impl<'s, 'a> KnownEndpoints<'s, 'a> {
     }
 }
 
+impl Endpoint<'_> {
+    /// The id of the cluster it is of: the last part of what istiod writes beside it,
+    /// `workload;namespace;canonical name;revision;cluster`.
+    pub fn cluster_id(&self) -> Option<String> {
+        let workload = self
+            .metadata?
+            .at(["filter_metadata", "istio", "workload"])?
+            .string()?;
+        let id = workload.splitn(5, ';').nth(4)?;
+        (!id.is_empty()).then(|| id.to_owned())
+    }
+}
+
 /// The endpoints of a `ClusterLoadAssignment`.
 fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
     let mut endpoints = Vec::new();

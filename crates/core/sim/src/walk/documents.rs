@@ -15,6 +15,29 @@ pub struct Documents<'s> {
     entries: Vec<Entry<'s>>,
     /// `namespace/pod` to the number of the entry; the first source that has the pod counts.
     by_name: BTreeMap<String, usize>,
+    pub(super) ztunnels: Vec<ZtunnelEntry<'s>>,
+}
+
+/// A ztunnel that has a config dump.
+pub(super) struct ZtunnelEntry<'s> {
+    pub(super) proxy: ProxyRef,
+    pub(super) id: &'s DocId,
+    loaded: OnceCell<Result<Document, String>>,
+}
+
+impl ZtunnelEntry<'_> {
+    /// Its dump.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(super) fn open(&self, snapshot: &Snapshot) -> Result<&Document, String> {
+        let read = || {
+            snapshot
+                .open(self.id)
+                .map_err(|problem| problem.to_string())
+        };
+        self.loaded.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
 }
 
 struct Entry<'s> {
@@ -70,10 +93,19 @@ impl<'s> Documents<'s> {
                 .entry(format!("{}/{}", entry.proxy.namespace, entry.proxy.pod))
                 .or_insert(number);
         }
+        let ztunnels = snapshot.ids().filter_map(|id| {
+            let proxy = (id.shape() == Shape::ZtunnelDump).then(|| id.ztunnel())??;
+            Some(ZtunnelEntry {
+                proxy,
+                id,
+                loaded: OnceCell::new(),
+            })
+        });
         Self {
             snapshot,
             entries,
             by_name,
+            ztunnels: ztunnels.collect(),
         }
     }
 

@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::proxy::Proxy;
-use super::{Detail, object};
+use super::{Detail, object, wire};
 use crate::chain::{self, ChainChoice};
+use crate::inspect::InspectedConnection;
 use crate::listener::{ListenerOutcome, TrafficDirection};
 use crate::rbac::PolicyName;
 use crate::rbac::policy_in;
@@ -41,6 +42,10 @@ pub(super) struct Forward {
     pub(super) sent: Rc<Sent>,
     /// The address it is sent to.
     pub(super) destination: (IpAddr, u16),
+    /// The waypoint that a tunnel goes to first.
+    pub(super) waypoint: Option<(IpAddr, u16)>,
+    /// The id of the cluster that the endpoint is of, where that is another than the proxy's own.
+    pub(super) elsewhere: Option<Box<str>>,
 }
 
 /// What is sent, shared by all endpoints that are talked to in the same way.
@@ -51,6 +56,8 @@ pub(super) struct Sent {
     pub(super) is_tcp: bool,
     /// The fact that is missing to tell its path or authority.
     pub(super) unknown: Option<Box<str>>,
+    /// The identity at the near end of a tunnel; none when it is not sent through one.
+    pub(super) tunnel: Option<String>,
 }
 
 impl Forward {
@@ -143,6 +150,19 @@ impl Proxy<'_> {
             request,
             is_tcp,
         )
+    }
+
+    /// A connection out of a tunnel to a waypoint, from whom the tunnel's certificate says.
+    pub(super) fn waypoint(
+        &self,
+        request: &Request,
+        identity: &str,
+        now: Option<Time>,
+        detail: Detail,
+    ) -> (Hop, Vec<Way>) {
+        let mut crossing = Crossing::new(self, HopDirection::Gateway, now, detail);
+        let ways = crossing.leave_tunnel(request, identity);
+        (crossing.hop, ways)
     }
 
     /// A connection from outside the mesh to a gateway.
@@ -254,14 +274,25 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     record,
                     None,
                 );
+                // Mutual TLS that no proxy takes off the wire reaches the application as it is.
+                let is_mutual = connection
+                    .tls
+                    .as_ref()
+                    .is_some_and(|tls| tls.peer.is_some());
+                if self.inbound && is_mutual {
+                    return vec![Way::end(wire::without_proxy(connection.destination, true))];
+                }
                 let sent = Rc::new(Sent {
                     request: request.clone(),
                     is_tcp,
                     unknown: None,
+                    tunnel: None,
                 });
                 let forward = Forward {
                     sent,
                     destination: connection.destination,
+                    waypoint: None,
+                    elsewhere: None,
                 };
                 return vec![Way {
                     next: Next::Forward(forward),
@@ -360,6 +391,67 @@ impl<'p, 'a> Crossing<'p, 'a> {
         };
         let original = taken.is_restored().then_some(connection.destination);
         self.network(&inside, request, caller, original)
+    }
+}
+
+/// The listener of a waypoint that takes what its tunnels carry.
+const MAIN_INTERNAL: &str = "main_internal";
+
+impl Crossing<'_, '_> {
+    /// Behind the end of a tunnel the address that it was asked to lead to names the chain.
+    fn leave_tunnel(&mut self, request: &Request, identity: &str) -> Vec<Way> {
+        let proxy = self.proxy;
+        let connection = &request.connection;
+        let Some(listener) = proxy.listeners.find(MAIN_INTERNAL) else {
+            let fact = format!("the listener {MAIN_INTERNAL} of {}", proxy.id);
+            return vec![Way::end(End::undecided(&fact))];
+        };
+        self.note(|hop| hop.listener = Some(listener.name.to_string()));
+        self.step(
+            TraceStage::Listener,
+            StepOutcome::GoesOn,
+            || format!("{MAIN_INTERNAL}: takes what tunnels carry"),
+            DecisionRecord::dropping(),
+            Some(listener.at),
+        );
+        let mut record = self.record();
+        let unseen = InspectedConnection::unseen(connection);
+        let seen = listener
+            .filters
+            .inspect(connection, connection.destination.1, unseen);
+        let choice = match seen {
+            Ok(seen) => listener.chains.find(&seen, &mut record),
+            Err(fact) => ChainChoice::Undecided(fact),
+        };
+        let chain = match choice {
+            ChainChoice::Chain(chain) => chain,
+            ChainChoice::None => {
+                let (address, port) = connection.destination;
+                let because = format!("the waypoint has no chain for {address}:{port}");
+                let why = because.clone();
+                self.step(
+                    TraceStage::FilterChain,
+                    StepOutcome::Ended,
+                    || why,
+                    record,
+                    Some(listener.at),
+                );
+                let end = End::new(EndKind::Reset, 0, chain::NOT_FOUND, because).flag("NR");
+                return vec![Way::end(end)];
+            }
+            ChainChoice::Undecided(fact) => return vec![Way::end(End::undecided(&fact))],
+        };
+        self.note(|hop| hop.filter_chain = Some(chain.name.to_string()));
+        self.step(
+            TraceStage::FilterChain,
+            StepOutcome::GoesOn,
+            || listener.chains.label(chain),
+            record,
+            Some(chain.at),
+        );
+        let inside = proxy.inside(chain);
+        let caller = Peer::Tls(vec![identity.to_owned()]);
+        self.network(&inside, request, caller, Some(connection.destination))
     }
 }
 

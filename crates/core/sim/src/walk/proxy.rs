@@ -36,6 +36,8 @@ pub(super) struct Proxy<'a> {
     pub(super) secrets: Secrets<'a>,
     /// The SPIFFE identity in its own certificate.
     pub(super) identity: Option<String>,
+    /// The id of its cluster, as it says itself.
+    pub(super) cluster_id: Option<String>,
     pub(super) dump: Dump<'a>,
     runtime: Runtime<'a>,
     /// By the place of the filter chain in the dump.
@@ -94,6 +96,7 @@ impl<'a> Proxy<'a> {
             clusters: Clusters::compile(&dump, statuses.as_ref()),
             secrets: Secrets::compile(&dump),
             identity: identity(&dump),
+            cluster_id: cluster_id(&dump),
             dump,
             chains: Cache::default(),
             tables: Cache::default(),
@@ -200,6 +203,13 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         self.0.borrow_mut().insert(key, Rc::clone(&value));
         value
     }
+}
+
+fn cluster_id(dump: &Dump<'_>) -> Option<String> {
+    let node = dump
+        .section(Section::Bootstrap)?
+        .at(["bootstrap", "node", "metadata"])?;
+    Some(node.string_at("CLUSTER_ID")?.into_owned())
 }
 
 fn identity(dump: &Dump<'_>) -> Option<String> {

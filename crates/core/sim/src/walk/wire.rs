@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::trace::{Branch, End, EndKind, Hop, Log};
+use crate::trace::{Branch, End, EndKind, Hop, Log, TunnelFault};
 
 /// Flags that an earlier stage set, as `DI` for a delay.
 pub(super) fn with_flags(mut end: End, flags: &[&'static str]) -> End {
@@ -31,6 +31,33 @@ pub(super) fn without_proxy((address, port): (IpAddr, u16), expects_proxy: bool)
     )
 }
 
+/// What an Envoy makes of a tunnel that ends early: a ztunnel that refuses closes the connection,
+/// and where none listens there is no connection.
+pub(super) fn seen_by_envoy(mut end: End, is_tcp: bool) -> End {
+    let Some(tunnel) = end.tunnel.as_ref().filter(|_| end.flags.is_empty()) else {
+        return end;
+    };
+    let (flags, details): (&[&'static str], _) = match tunnel.why {
+        TunnelFault::NoZtunnel
+        | TunnelFault::NotServed
+        | TunnelFault::NotCaptured
+        | TunnelFault::Stale(_) => (
+            &["URX", "UF"],
+            "upstream_reset_before_response_started{remote_connection_failure}",
+        ),
+        _ => (
+            &["UC"],
+            "upstream_reset_before_response_started{connection_termination}",
+        ),
+    };
+    end.flags.extend(flags);
+    if !is_tcp {
+        end.code = 503;
+        details.clone_into(&mut end.details);
+    }
+    end
+}
+
 /// What the first hop logs: its own answer, or what came back from the next one.
 pub(super) fn client_log(branch: &Branch, is_own: bool, route: Option<&str>) -> Log {
     let end = &branch.end;
@@ -40,8 +67,14 @@ pub(super) fn client_log(branch: &Branch, is_own: bool, route: Option<&str>) -> 
         ..Log::default()
     };
     log.route = route.map(str::to_owned);
+    // A connection that was closed in another cluster is a failure of this hop's upstream.
+    if !is_own && end.in_cluster.is_some() && end.code == 0 && end.kind != EndKind::Undecided {
+        log.code = 503;
+        log.flags = vec!["UF"];
+        return log;
+    }
     // A connection that the next hop refuses is this one's to report.
-    if is_own || end.kind == EndKind::TlsMismatch {
+    if is_own || end.kind == EndKind::TlsMismatch || end.tunnel.is_some() {
         log.details.clone_from(&end.details);
         log.flags.clone_from(&end.flags);
     } else if end.kind != EndKind::Undecided {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use meshladder_capture::envoy::spelling;
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
 use meshladder_judge::diff::{self, CommonNames, Diff, ProxySide};
 use meshladder_mesh::target;
@@ -265,9 +266,10 @@ fn istiods(inside: &SharedSource, text: &str) -> Result<OperandProxy, Failure> {
         let hint = "istiod gives it at /debug/config_dump?proxyID=POD.NAMESPACE; a bundle keeps it as istiod/<pod>/debug/config_dump/<pod>.<namespace>.json";
         Failure::new(UNREADABLE, format!("the source has no view of istiod's on {proxy}")).hint(hint)
     })?;
-    let document = snapshot
+    let mut document = snapshot
         .open(id)
         .map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
+    document.text = Arc::new(spelling::with_proto_names(&document.text));
     let opened = SideDocument::new(format!("istiod's view of {proxy}"), document, true);
     Ok(OperandProxy {
         proxy,

@@ -110,7 +110,7 @@ fn code(endings: &[Ending], is_interrupted: bool) -> u8 {
     };
     if endings
         .iter()
-        .any(|ending| matches!(ending.end, End::Left { .. }))
+        .any(|ending| matches!(ending.end, End::Left { .. } | End::Changed(_)))
     {
         return FAILED;
     }

@@ -66,10 +66,28 @@ pub(super) fn ending(global: &Global, args: &LogLevel, ending: &Ending) {
     }
     match end {
         End::Untouched(why) => out::warn(&format!("{pod}: nothing was changed: {why}")),
-        End::Restored => out::note(&format!(
-            "{pod}: its levels are what they were; {}",
-            costs(cost)
-        )),
+        End::Restored { loud } => {
+            out::note(&format!(
+                "{pod}: its levels are what they were; {}",
+                costs(cost)
+            ));
+            if !loud.is_empty() {
+                out::warn(&format!(
+                    "{pod}: {} was so before this run: another run holds it, or has left it; \
+                     `meshladder log-level --audit` tells when nobody does",
+                    LogLevels(loud.clone()).told()
+                ));
+            }
+        }
+        End::Changed(levels) => out::error(
+            &format!(
+                "{pod}: somebody else has set {} meanwhile: left as it is",
+                LogLevels(levels.clone()).told()
+            ),
+            Some(
+                "`meshladder log-level --audit` shows what is not at its default, `--reset` sets it back",
+            ),
+        ),
         End::Gone => out::note(&format!("{pod} is no more: nothing is left to set back")),
         End::Left { levels, style, why } => {
             let commands = commands(global, args, ending, levels, *style).join("\n       ");

@@ -175,7 +175,7 @@ fn without_a_way_to_the_proxy_or_to_its_log_nothing_is_changed() {
     for (denied, told) in [
         (
             &["create pods/portforward", "create pods/exec"][..],
-            "no right to create pods/portforward or pods/exec",
+            "no right to open ports of pods",
         ),
         (&["get pods/log"][..], "its log cannot be read: "),
     ] {
@@ -272,7 +272,15 @@ fn what_somebody_else_set_meanwhile_is_left_alone() {
     let head = b"POST /logging?admin=info HTTP/1.1\r\nhost: admin\r\ncontent-length: 0\r\n\r\n";
     super::Client::new(bed.ports[0]).send(head);
     running.signal("-INT");
-    assert_eq!(running.end().code, 130);
+    let run = running.end();
+    assert_eq!(run.code, 1, "it is not what it was: {}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("somebody else has set admin:info meanwhile"),
+        "{}",
+        run.stderr
+    );
+    assert!(!run.stderr.contains("are what they were"), "{}", run.stderr);
     assert!(bed.has("admin: info"));
 }
 

@@ -54,6 +54,29 @@ impl LevelChange {
         undo
     }
 
+    /// Of what it changed, the components that are neither where it found them nor where it set
+    /// them: somebody else set them meanwhile.
+    pub fn foreign(&self, now: &LogLevels) -> BTreeMap<String, ComponentLevel> {
+        let mut foreign = BTreeMap::new();
+        for (name, (from, to)) in &self.steps {
+            if let Some(level) = now.0.get(name)
+                && level != from
+                && level != to
+            {
+                foreign.insert(name.clone(), *level);
+            }
+        }
+        foreign
+    }
+
+    /// Of what it changed, the components that were loud before: who raised them is not done, or
+    /// has left them so.
+    pub fn loud_before(&self) -> BTreeMap<String, ComponentLevel> {
+        let mut loud = self.before();
+        loud.retain(|_, level| level.is_loud());
+        loud
+    }
+
     /// All that it changed, at the levels from before.
     pub fn before(&self) -> BTreeMap<String, ComponentLevel> {
         let mut before = BTreeMap::new();

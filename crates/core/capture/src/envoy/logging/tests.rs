@@ -115,7 +115,14 @@ fn only_what_is_not_so_yet_is_changed_and_only_that_is_undone() {
         queries(&change.undo(&other), QueryStyle::Paths),
         ["rbac=info"]
     );
+    let jwt = BTreeMap::from([("jwt".to_owned(), ComponentLevel::Info)]);
+    assert_eq!(change.foreign(&other), jwt);
+    assert!(change.foreign(&now).is_empty() && change.foreign(&levels(TOLD)).is_empty());
     assert!(change.undo(&levels(TOLD)).is_empty());
+    assert!(change.loud_before().is_empty());
+    let louder = wanted("rbac:trace").on(&now).expect("known components");
+    let rbac = BTreeMap::from([("rbac".to_owned(), ComponentLevel::Debug)]);
+    assert_eq!(louder.loud_before(), rbac);
     assert_eq!(
         wanted("nope:debug,rbac:info").on(&levels(TOLD)),
         Err("this Envoy has no component nope".to_owned())

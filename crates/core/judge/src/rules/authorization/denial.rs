@@ -114,8 +114,12 @@ pub(super) fn verdict(
         request_authentications: nodes(Kind::RequestAuthentication),
     };
     let traffic = traffic(facts, case);
-    let policies =
-        WorkloadPolicies::compile(&objects, &Workload::of(pod), &facts.mesh.config, traffic);
+    let policies = WorkloadPolicies::compile(
+        &objects,
+        &workload(facts, case, pod),
+        &facts.mesh.config,
+        traffic,
+    );
     let request = arriving(facts, case, server, who);
     let mut state = if traffic == Traffic::Http {
         RequestState::new(&request)
@@ -127,6 +131,17 @@ pub(super) fn verdict(
         facts.snapshot.taken_at()?,
         &mut DecisionRecord::dropping(),
     ))
+}
+
+/// A pod as policies see it; a waypoint decides for the Service that is called.
+pub(super) fn workload<'w>(facts: &Facts<'_>, case: &Case<'w>, pod: &'w Object) -> Workload<'w> {
+    let called = case
+        .service
+        .map(|s| (s.namespace.as_str(), s.name.as_str()));
+    Workload {
+        service: called.filter(|_| facts.mesh.waypoint_of_pod(pod).is_some()),
+        ..Workload::of(pod)
+    }
 }
 
 /// Whether the objects deny the request as they are, so that a push changes nothing.
@@ -173,6 +188,10 @@ pub(super) fn principal(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts) -
 
 /// Whether the caller's proxy shows its certificate.
 pub(super) fn is_mutual_tls(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts) -> bool {
+    // What comes to a waypoint comes through a tunnel.
+    if is_waypoint(facts, server) {
+        return caller(facts, case, server).is_some();
+    }
     let plain = case
         .trace
         .hops
@@ -267,8 +286,16 @@ fn arriving(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts, who: As<'_>) 
     }
 }
 
-/// The port of the pod that the request comes to.
+fn is_waypoint(facts: &Facts<'_>, pod: &PodFacts) -> bool {
+    let object = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
+    object.is_some_and(|object| facts.mesh.waypoint_of_pod(object).is_some())
+}
+
+/// The port of the pod that the request comes to; at a waypoint the Service's own.
 pub(super) fn server_port(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts) -> u16 {
+    if is_waypoint(facts, server) {
+        return case.call.to.port;
+    }
     let pod = facts
         .mesh
         .objects
@@ -280,13 +307,22 @@ pub(super) fn server_port(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts)
 }
 
 /// The enforced policies of an action that reach a pod.
-pub(super) fn policies<'r>(facts: &Facts<'r>, pod: &PodFacts, action: &str) -> Vec<&'r Object> {
+pub(super) fn policies<'r>(
+    facts: &Facts<'r>,
+    case: Option<&Case<'_>>,
+    pod: &PodFacts,
+    action: &str,
+) -> Vec<&'r Object> {
     let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return Vec::new();
     };
-    let mut all = facts
-        .mesh
-        .policies(Kind::AuthorizationPolicy, &Workload::of(stored));
+    let mut all = facts.mesh.policies(
+        Kind::AuthorizationPolicy,
+        &case.map_or_else(
+            || Workload::of(stored),
+            |case| workload(facts, case, stored),
+        ),
+    );
     all.retain(|policy| action_of(policy) == action && !is_dry_run(policy));
     all
 }

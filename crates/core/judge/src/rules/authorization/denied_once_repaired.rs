@@ -55,7 +55,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             name.namespace,
             name.name,
         )),
-        None => denial::policies(facts, server, "ALLOW")
+        None => denial::policies(facts, Some(case), server, "ALLOW")
             .first()
             .map(|policy| policy.id.clone()),
     };

@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         return;
     };
     let Some(pod) = told.pod else { return };
-    let policy = denial::policies(facts, pod, "CUSTOM")
+    let policy = denial::policies(facts, Some(case), pod, "CUSTOM")
         .into_iter()
         .next()
         .map(|policy| (policy, &policy.node));

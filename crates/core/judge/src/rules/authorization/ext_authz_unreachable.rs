@@ -178,7 +178,7 @@ fn see_denial(facts: &Facts<'_>, case: Option<&Case<'_>>, finding: &mut crate::f
 
 /// The provider of a CUSTOM policy: `extensionProviders` name its Service.
 fn provider(facts: &Facts<'_>, case: Option<&Case<'_>>, pod: &PodFacts, out: &mut Sink) {
-    for policy in super::denial::policies(facts, pod, "CUSTOM") {
+    for policy in super::denial::policies(facts, case, pod, "CUSTOM") {
         let name = policy
             .spec_at(["provider", "name"])
             .and_then(Node::str)

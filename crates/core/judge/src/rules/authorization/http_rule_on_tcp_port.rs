@@ -6,8 +6,9 @@ use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::Workload;
-use meshladder_mesh::services::{self, Protocol};
-use meshladder_mesh::{Object, ObjectRef};
+use meshladder_mesh::services::{self, Protocol, ServicePort};
+use meshladder_mesh::traffic::hosts;
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -18,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "rules for a TCP port use no field that only HTTP has",
     needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Service, Kind::Pod]),
-    uses: Inputs::NONE.and(&[Part::Proxies, Part::Logs]),
+    uses: Inputs::of(&[Kind::VirtualService]).and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0901", "ML0902"],
     docs: include_str!("http_rule_on_tcp_port.md"),
     check: Check::Either(check),
@@ -33,7 +34,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         return;
     }
     for service in facts.mesh.objects.of_kind(Kind::Service) {
-        for port in services::ports(service).filter(|port| port.protocol == Protocol::Tcp) {
+        for port in services::ports(service).filter(|port| is_bytes(port.protocol)) {
             let is_called = called.as_ref().is_none_or(|called| {
                 called
                     .as_ref()
@@ -43,7 +44,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             if let (true, Some(pod)) = (is_called, pods.first()) {
                 out.examined();
                 if let Some(target) = services::target_port(&port, pod) {
-                    port_of(facts, service, pod, target, out);
+                    let odd = declared_against(facts.mesh, service, &port, pod);
+                    port_of(facts, (service, odd), pod, target, out);
                 }
             }
         }
@@ -52,7 +54,13 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 
 /// "ALLOW with HTTP fields is left out on TCP, so everything is denied; DENY keeps only the rest of
 /// it, so more is denied".
-fn port_of(facts: &Facts<'_>, service: &Object, pod: &Object, port: u16, out: &mut Sink) {
+fn port_of(
+    facts: &Facts<'_>,
+    service: (&Object, Option<Evidence>),
+    pod: &Object,
+    port: u16,
+    out: &mut Sink,
+) {
     let reaching = facts
         .mesh
         .policies(Kind::AuthorizationPolicy, &Workload::of(pod));
@@ -82,7 +90,7 @@ fn port_of(facts: &Facts<'_>, service: &Object, pod: &Object, port: u16, out: &m
     for policy in allow.iter().filter(|policy| is_closed && meant(policy)) {
         tell(
             policy,
-            service,
+            &service,
             pod,
             port,
             "is left out there, and without any rule nobody is admitted",
@@ -97,7 +105,7 @@ fn port_of(facts: &Facts<'_>, service: &Object, pod: &Object, port: u16, out: &m
         if rules.filter(|rule| http_field(rule).is_some()).count() > 0 && !names_ports(policy) {
             tell(
                 policy,
-                service,
+                &service,
                 pod,
                 port,
                 "is left out there, so that its rule denies more than it says",
@@ -107,7 +115,55 @@ fn port_of(facts: &Facts<'_>, service: &Object, pod: &Object, port: u16, out: &m
     }
 }
 
-fn tell(policy: &Object, service: &Object, pod: &Object, port: u16, effect: &str, out: &mut Sink) {
+/// What a proxy hands on as bytes, so that no rule sees HTTP in it.
+fn is_bytes(protocol: Protocol) -> bool {
+    matches!(protocol, Protocol::Tcp | Protocol::Tls | Protocol::Https)
+}
+
+/// What else says that HTTP is spoken on a port that is declared otherwise: then the declaration is
+/// at fault, and not the policy.
+fn declared_against(
+    mesh: &Mesh,
+    service: &Object,
+    port: &ServicePort<'_>,
+    pod: &Object,
+) -> Option<Evidence> {
+    let says_http =
+        |name: &str| Protocol::of_name(name.split('-').next().unwrap_or(name)).is_http();
+    if port.app_protocol.is_some() && says_http(port.name) {
+        return Some(Evidence::of(service, port.node, "its name says HTTP"));
+    }
+    let target = services::target_port(port, pod)?;
+    let containers = pod.spec_list("containers").iter();
+    let mut listed = containers.flat_map(|one| one.get("ports").map_or(&[][..], Node::items));
+    let is_it = |one: &&Node| one.get("containerPort").and_then(services::number) == Some(target);
+    let named = listed
+        .find(is_it)
+        .filter(|one| one.str_at("name").is_some_and(says_http));
+    if let Some(named) = named {
+        return Some(Evidence::of(
+            pod,
+            named,
+            "the pod's own name for it says HTTP",
+        ));
+    }
+    let host = mesh.domain.service(&service.id.name, &service.id.namespace);
+    let mut routes = mesh.objects.of_kind(Kind::VirtualService).iter();
+    let rules = routes.find(|rules| {
+        !rules.spec_list("http").is_empty()
+            && hosts(rules, &mesh.domain).any(|(_, own)| own == host)
+    })?;
+    Some(Evidence::object(rules, "HTTP routes for it"))
+}
+
+fn tell(
+    policy: &Object,
+    (service, odd): &(&Object, Option<Evidence>),
+    pod: &Object,
+    port: u16,
+    effect: &str,
+    out: &mut Sink,
+) {
     let mut rules = policy
         .spec_list("rules")
         .iter()
@@ -119,11 +175,13 @@ fn tell(policy: &Object, service: &Object, pod: &Object, port: u16, effect: &str
         "{} reaches port {port} of {}, which is TCP: `{field}`, which only HTTP has, {effect}",
         policy.id, service.id
     );
+    let subject = if odd.is_some() { *service } else { policy };
     let finding = out.find(
-        policy.id.clone(),
+        subject.id.clone(),
         message,
         Evidence::of(policy, node, "a field that only HTTP has"),
     );
+    finding.evidence.extend(odd.clone());
     finding.see(Evidence::of(
         service,
         service.spec_at(["ports"]).unwrap_or(&service.node),
@@ -134,7 +192,14 @@ fn tell(policy: &Object, service: &Object, pod: &Object, port: u16, effect: &str
         &pod.id.namespace,
         &pod.id.name,
     ));
-    if let Some(patch) = without_http(policy, port) {
+    if odd.is_some() {
+        finding.rung = Rung::Config;
+        finding.fix(Fix::advice(format!(
+            "declare the port of {} as what is spoken there: name it http, or http-…, without another appProtocol",
+            service.id
+        )));
+    }
+    if let Some(patch) = without_http(policy, port).filter(|_| odd.is_none()) {
         finding.fix(Fix::patch(&policy.id, patch));
     }
     finding.fix(Fix::advice(

@@ -4,7 +4,7 @@ use super::denial::{action_of, fields, is_dry_run};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::snapshot::Inputs;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     claim: "a gateway whose policies look at `ipBlocks` sees the client's own address",
     needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Service, Kind::Pod]),
-    uses: Inputs::NONE,
+    uses: Inputs::NONE.and(&[Part::Logs]),
     explains: &["ML0902"],
     docs: include_str!("ip_blocks_behind_load_balancer.md"),
     check: Check::Either(check),
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 .iter()
                 .any(|hop| hop.proxy.is_of(&pod.id.namespace, &pod.id.name))
         };
-        if case.is_some_and(|case| !on_path(&case)) {
+        if case.is_some_and(|case| !on_path(&case) || sees_clients(facts, case)) {
             continue;
         }
         out.examined();
@@ -68,6 +68,28 @@ fn is_denied(case: &Case<'_>) -> bool {
                 .ends(meshladder_sim::trace::EndKind::Denied)
                 .next()
                 .is_some())
+}
+
+/// Whether the gateway's log shows that its last caller came by an address of its own: not by a
+/// node's, nor by one beside those of nodes and pods.
+fn sees_clients(facts: &Facts<'_>, case: &Case<'_>) -> bool {
+    let last = case.client_log.iter().max_by_key(|line| &line.start);
+    let remote = last.and_then(|line| line.remote.rsplit_once(':'));
+    let Some((address, _)) = remote else {
+        return false;
+    };
+    let network = |address: &str| Some(address.rsplit_once(['.', ':'])?.0.to_owned());
+    let of_client = network(address.trim_matches(['[', ']']));
+    let mut of_cluster = facts
+        .mesh
+        .objects
+        .of_kind(Kind::Pod)
+        .iter()
+        .flat_map(|pod| {
+            let status = |key| pod.node.at(["status", key]).and_then(Node::str);
+            [status("hostIP"), status("podIP")].into_iter().flatten()
+        });
+    of_client.is_some() && !of_cluster.any(|own| network(own) == of_client)
 }
 
 /// "Cluster obscures the client source IP and may cause a second hop to another node"

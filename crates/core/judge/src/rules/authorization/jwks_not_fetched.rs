@@ -2,7 +2,7 @@
 
 use super::{dumped, token_refused};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, istiod_log};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{DocId, Document, Inputs, Part};
@@ -132,18 +132,8 @@ fn remote(policy: &Object) -> Option<&str> {
 /// The last line of an istiod's log about that address, when it says that the keys were not had.
 fn failed_fetch(facts: &Facts<'_>, policy: &Object) -> Option<Evidence> {
     let address = remote(policy)?;
-    let is_istiods =
-        |id: &&DocId| id.split().1.starts_with("logs/") && id.as_str().ends_with("/discovery.log");
-    facts.snapshot.ids().filter(is_istiods).find_map(|id| {
-        let log = facts.snapshot.open(id).ok()?;
-        let (number, line) = log
-            .text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| line.contains(address))
-            .last()?;
-        let text = line.to_ascii_lowercase();
-        let failed = [
+    let failed = |line: &str| {
+        const FAILED: [&str; 6] = [
             "fail",
             "not yet fetched",
             "error",
@@ -151,10 +141,22 @@ fn failed_fetch(facts: &Facts<'_>, policy: &Object) -> Option<Evidence> {
             "refused",
             "timeout",
         ];
+        let text = line.to_ascii_lowercase();
         let says_so = text.contains("jwks") || text.contains("get from");
-        (says_so && failed.iter().any(|word| text.contains(word)))
-            .then(|| Evidence::line(id, number + 1, "istiod did not get the keys"))
-    })
+        says_so && FAILED.iter().any(|word| text.contains(word))
+    };
+    // Of an address that was reached since, the last line does not say so.
+    let last = istiod_log::last_line(
+        facts,
+        |line| line.contains(address),
+        "istiod did not get the keys",
+    )?;
+    let failing = istiod_log::last_line(
+        facts,
+        |line| line.contains(address) && failed(line),
+        "istiod did not get the keys",
+    );
+    failing.filter(|failing| *failing == last)
 }
 
 /// Whether Envoy found no key for the token.

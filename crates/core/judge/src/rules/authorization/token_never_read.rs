@@ -63,6 +63,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 .mesh
                 .policies(Kind::RequestAuthentication, &Workload::of(stored));
             let unread = unread(&wanted, &readers)
+                .or_else(|| case.and_then(|case| elsewhere(case, &readers)))
                 .filter(|_| case.is_none_or(|case| bears(facts, case, policy)));
             if let Some(unread) = unread.filter(|_| !known.contains(&policy.id.to_string())) {
                 known.push(policy.id.to_string());
@@ -151,6 +152,8 @@ enum Unread<'r> {
     Nobody,
     /// This one is, for another issuer.
     OtherIssuer(&'r Object, &'r Node),
+    /// This one is, and looks for tokens elsewhere than where the request has its own.
+    OtherPlace(&'r Object, &'r Node),
 }
 
 fn unread<'r>(wanted: &Wanted<'_>, readers: &[&'r Object]) -> Option<Unread<'r>> {
@@ -168,6 +171,39 @@ fn unread<'r>(wanted: &Wanted<'_>, readers: &[&'r Object]) -> Option<Unread<'r>>
     let is_read = |issuer: &&str| rules().any(|(_, rule)| rule.str_at("issuer") == Some(issuer));
     let is_other = !wanted.issuers.is_empty() && !wanted.issuers.iter().any(&is_read);
     is_other.then(|| Unread::OtherIssuer(reader, rule.get("issuer").unwrap_or(rule)))
+}
+
+/// "The JWT token is expected in Authorization header with Bearer prefix, or as query parameter
+/// `access_token`", unless the rule names other places.
+fn elsewhere<'r>(case: &Case<'_>, readers: &[&'r Object]) -> Option<Unread<'r>> {
+    const PLACES: [&str; 3] = ["fromHeaders", "fromParams", "fromCookies"];
+    let is_bearer = |(name, value): &(String, String)| {
+        name.eq_ignore_ascii_case("authorization") && value.starts_with("Bearer ")
+    };
+    case.call.headers.iter().find(|header| is_bearer(header))?;
+    let rules = || {
+        readers.iter().flat_map(|reader| {
+            let rules = reader.spec_list("jwtRules").iter();
+            rules.map(move |rule| (*reader, rule))
+        })
+    };
+    let is_there = |header: &Node| {
+        let name = header.str_at("name").unwrap_or_default();
+        case.call
+            .headers
+            .iter()
+            .any(|(own, _)| own.eq_ignore_ascii_case(name))
+    };
+    let reads = |rule: &Node| {
+        let headers = rule.get("fromHeaders").map_or(&[][..], Node::items);
+        PLACES.iter().all(|place| rule.get(place).is_none()) || headers.iter().any(is_there)
+    };
+    let place = |rule: &'r Node| PLACES.iter().find_map(|place| rule.get(place));
+    if rules().any(|(_, rule)| reads(rule)) {
+        return None;
+    }
+    let (reader, rule) = rules().next()?;
+    Some(Unread::OtherPlace(reader, place(rule)?))
 }
 
 fn tell<'o>(
@@ -197,6 +233,17 @@ fn tell<'o>(
                 [Op::replace(reader.path_of(issuer), wanted.issuers[0])],
             );
             finding.see(at_policy).fix(patch)
+        }
+        Unread::OtherPlace(reader, place) => {
+            let message = format!(
+                "{} looks for tokens elsewhere than in the header authorization, where the request has its token, so that {} sees none",
+                reader.id, policy.id
+            );
+            let proof = Evidence::of(reader, place, "where it looks");
+            let finding = out.find(reader.id.clone(), message, proof);
+            finding.see(at_policy);
+            finding.fix(Fix::patch(&reader.id, [Op::remove(reader.path_of(place))]));
+            finding.fix(Fix::advice("or send the token where it is looked for"))
         }
         Unread::Nobody => {
             if let Some(reader) = meant(facts, policy, wanted) {

@@ -43,7 +43,7 @@ pub(super) fn find<'r>(facts: &Facts<'r>, case: &'r Case<'r>) -> Option<Unmatche
     ) {
         return None;
     }
-    let mut policies = denial::policies(facts, denial.server, "ALLOW");
+    let mut policies = denial::policies(facts, Some(case), denial.server, "ALLOW");
     policies.sort_by_key(|policy| meshladder_mesh::policies::selector(policy.spec()).is_none());
     let why = why(facts, case, &denial, &policies);
     (!policies.is_empty()).then_some(Unmatched {

@@ -3,6 +3,7 @@
 use super::entries::ports_of;
 use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
@@ -19,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "a ServiceEntry whose address istiod made up has every port that is called",
     needs: Inputs::of(&[Kind::ServiceEntry]),
-    uses: Inputs::NONE.and(&[Part::Logs]),
+    uses: Inputs::of(&[Kind::ConfigMap, Kind::Pod, Kind::Sidecar]).and(&[Part::Logs]),
     explains: &["ML06", "ML10"],
     docs: include_str!("entry_lacks_port.md"),
     check: Check::Request(check),
@@ -40,6 +41,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .filter(for_host)
         .collect();
     let port = case.call.to.port;
+    if is_refused(facts, case) {
+        return;
+    }
     for entry in &all {
         out.examined();
         let allocated = entry
@@ -89,6 +93,12 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         ]);
         finding.fix(patch::set(entry, ports, "-", added));
     }
+}
+
+/// Whether the caller's proxy refuses what it has no entry for: then the address is never called.
+fn is_refused(facts: &Facts<'_>, case: &Case<'_>) -> bool {
+    let client = called_service::client_pod(facts, case);
+    client.is_some_and(|client| facts.mesh.is_registry_only(facts.mesh.scope(client)).0)
 }
 
 /// istiod takes the addresses it makes up for hosts from 240.240.0.0/16 and 2001:2::/48, which

@@ -6,9 +6,12 @@ use crate::fleet::Rejected;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::Section;
+use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 use meshladder_mesh::{Object, ObjectRef};
+use meshladder_sim::trace::EndKind;
+use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0517",
@@ -36,6 +39,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     {
         for port in ports(service).filter(|port| case.is_none_or(|case| meets(case, port))) {
             out.examined();
+            if let Some(case) = case.filter(|case| is_missed(facts, case, service)) {
+                tell_missed(case, service, out);
+                continue;
+            }
             if port.protocol.is_http() || port.protocol == Protocol::Sniffed {
                 tell(facts, service, &port, out);
             }
@@ -46,6 +53,44 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 /// A port's routes are refused or lost as a whole, whatever the host.
 fn meets(case: &Case<'_>, port: &ServicePort<'_>) -> bool {
     case.call.to.port == port.number && met::fails(case)
+}
+
+/// Whether the request is led to this Service, for which the proxy has no cluster: istiod takes it
+/// for another name of a host, and makes clusters for that host only.
+fn is_missed(facts: &Facts<'_>, case: &Case<'_>, service: &Object) -> bool {
+    let host = facts
+        .mesh
+        .domain
+        .service(&service.id.name, &service.id.namespace);
+    let is_led = |cluster: &str| ClusterName::parse(cluster).is_some_and(|own| own.host == host);
+    let lacks_cluster = case
+        .seen
+        .map_or(case.trace.outcome.kind == EndKind::NoCluster, |seen| {
+            seen.has("NC")
+                || (seen.flags.is_empty() && case.trace.outcome.kind == EndKind::NoCluster)
+        });
+    lacks_cluster && (case.host == host || case.clusters().any(is_led))
+}
+
+fn tell_missed(case: &Case<'_>, service: &Object, out: &mut Sink) {
+    let name = service.spec_at(["externalName"]);
+    let message = format!(
+        "{} is of type ExternalName and only another name of {}, so proxies have no cluster for it, and a route that leads there leads nowhere",
+        service.id,
+        name.and_then(Node::str).unwrap_or_default()
+    );
+    let kind = service.spec_at(["type"]).unwrap_or(&service.node);
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, kind, "what it is"),
+    );
+    finding
+        .hits
+        .extend(case.client.map(meshladder_mesh::PodFacts::reference));
+    finding.fix(Fix::advice(
+        "give the Service a selector and a cluster IP again, or lead the route to the host itself, with a ServiceEntry for it",
+    ));
 }
 
 fn tell(facts: &Facts<'_>, service: &Object, port: &ServicePort<'_>, out: &mut Sink) {

@@ -2,7 +2,8 @@
 
 use super::clients::Clients;
 use super::{met, patch};
-use crate::finding::{Evidence, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::list;
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -48,7 +49,8 @@ fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 continue;
             };
             let is_used = case.is_some() || !clients.of_virtual_service(service).is_empty();
-            tell(service, &to, &owners, wanted, is_used, out);
+            let is_odd = is_service_odd(facts.mesh, case, owners[0], wanted);
+            tell(service, &to, &owners, (wanted, is_odd), is_used, out);
         }
     }
 }
@@ -90,6 +92,20 @@ fn missing(mesh: &Mesh, service: &Object, to: &Destination<'_>, owners: &[&Objec
         .find(|port| !ports.contains(port))
 }
 
+/// Whether it is the Service that differs from the others: callers name the same port as the route,
+/// or its pods listen on it and on none that the Service has.
+fn is_service_odd(mesh: &Mesh, case: Option<&Case<'_>>, owner: &Object, wanted: u16) -> bool {
+    let is_called = case.is_some_and(|case| case.client.is_some() && case.call.to.port == wanted);
+    let pods = mesh.selected_pods(owner);
+    let containers = pods.iter().flat_map(|pod| pod.spec_list("containers"));
+    let listed = containers.flat_map(|container| list(container, "ports"));
+    let open: Vec<u16> = listed
+        .filter_map(|port| number(port.get("containerPort")?))
+        .collect();
+    let listens = open.contains(&wanted) && !ports_of(owner).any(|port| open.contains(&port));
+    owner.id.is(Kind::Service) && (is_called || listens)
+}
+
 /// A Service writes `port`, a ServiceEntry `number`.
 fn ports_of(owner: &Object) -> impl Iterator<Item = u16> + '_ {
     owner
@@ -102,7 +118,7 @@ fn tell(
     service: &Object,
     to: &Destination<'_>,
     owners: &[&Object],
-    wanted: u16,
+    (wanted, is_service_odd): (u16, bool),
     is_used: bool,
     out: &mut Sink,
 ) {
@@ -124,8 +140,9 @@ fn tell(
         ),
     };
     let at = to.node.get("port").unwrap_or(to.node);
+    let subject = if is_service_odd { owner } else { service };
     let finding = out.find(
-        service.id.clone(),
+        subject.id.clone(),
         message,
         Evidence::of(service, at, "where it routes to"),
     );
@@ -137,6 +154,12 @@ fn tell(
     finding.hits(owner.id.clone());
     if !is_used {
         finding.severity(Severity::Info);
+    }
+    if is_service_odd {
+        finding.fix(Fix::advice(format!(
+            "give {} its port {wanted} again, which its callers use",
+            owner.id
+        )));
     }
     for port in ports.iter().take(2) {
         finding.fix(patch::set(

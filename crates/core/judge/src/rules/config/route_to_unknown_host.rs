@@ -4,12 +4,14 @@ use super::clients::Clients;
 use super::nearest::nearest_service;
 use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
+use meshladder_mesh::export::hider;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
-use meshladder_mesh::{Mesh, Object};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 mod objects;
@@ -22,7 +24,15 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "every host that a VirtualService routes to is one that its clients know",
     needs: Inputs::of(&[Kind::VirtualService, Kind::Service, Kind::ServiceEntry]),
-    uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Sidecar]),
+    uses: Inputs::of(&[
+        Kind::Gateway,
+        Kind::Pod,
+        Kind::Sidecar,
+        Kind::ConfigMap,
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+    ]),
     explains: &["ML0504", "ML0506", "ML06", "ML07"],
     docs: include_str!("route_to_unknown_host.md"),
     check: Check::Lens(check, objects::ALONE),
@@ -92,14 +102,32 @@ fn judge(
         (None, Some(meant)) => format!("no Service or ServiceEntry has that name; {meant} is one"),
         (None, None) => "no Service or ServiceEntry has that name".to_owned(),
     };
-    let message = format!("{} routes to host {}: {why}", service.id, to.host);
+    let gone = gone_service(mesh, to).filter(|_| meant.is_none() && owner.is_none());
+    let message = match &gone {
+        Some((gone, workload)) => format!(
+            "{} routes to host {}: there is no {gone}, though {} is there and no Service takes its pods",
+            service.id, to.host, workload.id
+        ),
+        None => format!("{} routes to host {}: {why}", service.id, to.host),
+    };
     let at = to.node.get("host").unwrap_or(to.node);
+    // The route is right where what it leads to was taken away, or hidden.
+    let subject = match (&gone, owner) {
+        (Some((gone, _)), _) => gone.clone(),
+        (None, Some(owner)) => hider(mesh, owner).0.id.clone(),
+        (None, None) => service.id.clone(),
+    };
     let finding = out.find(
-        service.id.clone(),
+        subject,
         message,
         Evidence::of(service, at, "the host it routes to"),
     );
-    if scopes.is_empty() {
+    if let Some((_, workload)) = gone {
+        finding.see(Evidence::object(workload, "whom the Service was for"));
+        finding.fix(Fix::advice("make the Service again"));
+    }
+    // Nobody waits for what a mirror would answer.
+    if scopes.is_empty() || service.path_of(to.node).contains("/mirror") {
         finding.severity(Severity::Info);
     }
     for host in service.spec_list("hosts").iter().filter_map(Node::str) {
@@ -110,6 +138,8 @@ fn judge(
     }
     if let Some(owner) = owner {
         finding.see(Evidence::object(owner, "what has the name"));
+        let (hider, node) = hider(mesh, owner);
+        finding.see(Evidence::of(hider, node, "where it is exported to"));
     }
     if let Some(meant) = meant {
         finding.fix(patch::replace(service, at, &meant));
@@ -117,4 +147,19 @@ fn judge(
     finding.fix(Fix::advice(
         "write the full name of a Service that exists, or create a ServiceEntry for the host",
     ));
+}
+
+/// The Service that a destination would be and that is not there, with the workload that it was
+/// for: one of that name, or with that label `app`, whose pods no Service takes.
+fn gone_service<'m>(mesh: &'m Mesh, to: &Destination<'_>) -> Option<(ObjectRef, &'m Object)> {
+    let (name, namespace) = mesh.domain.service_name(&to.host)?;
+    let kinds = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet].into_iter();
+    let mut workloads = kinds.flat_map(|kind| mesh.objects.in_namespace(kind, namespace));
+    let workload = workloads.find(|workload| {
+        let labels = called_service::template_labels(workload);
+        let app = labels.and_then(|labels| labels.str_at("app"));
+        (workload.id.name == name || app == Some(name))
+            && mesh.services_selecting(namespace, labels).is_empty()
+    })?;
+    Some((ObjectRef::of(Kind::Service, namespace, name), workload))
 }

@@ -33,6 +33,9 @@ fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
 }
 
 fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    if let Some(case) = case {
+        return by_request(facts, case, out);
+    }
     let all: Vec<Entry<'_>> = entries(facts.mesh).filter(takes_port).collect();
     let captures = has_dns_capture(facts.mesh);
     for (i, entry) in all.iter().enumerate() {
@@ -42,21 +45,41 @@ fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 && other.object.id != entry.object.id
                 && hosts(other) != hosts(entry)
         });
-        match case {
-            Some(case) if takes_from(case, entry) => {
-                tell(entry, rival, out);
-            }
-            Some(_) => {}
-            None => {
-                let severity = if rival.is_some() && !captures {
-                    Severity::Warning
-                } else {
-                    Severity::Info
-                };
-                tell(entry, rival, out)
-                    .severity(severity)
-                    .when_asked(Severity::Warning);
-            }
+        let severity = if rival.is_some() && !captures {
+            Severity::Warning
+        } else {
+            Severity::Info
+        };
+        tell(entry, rival, out)
+            .severity(severity)
+            .when_asked(Severity::Warning);
+    }
+}
+
+/// An address that istiod allocates counts only where proxies answer DNS: the proxy's own listener
+/// tells whether it does.
+fn by_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let wanted = met::authority(case);
+    let is_at_any_address = case.trace.sender().is_some_and(|hop| {
+        let listener = hop.listener.as_deref();
+        listener.is_some_and(|name| name.starts_with("0.0.0.0_") || name.starts_with("::_"))
+    });
+    let is_open = |entry: &Entry<'_>| {
+        let is_bare = entry.object.spec_list("addresses").is_empty();
+        takes_port(entry)
+            || (is_bare
+                && is_at_any_address
+                && entry.protocol == Protocol::Tcp
+                && entry.resolution() != "NONE")
+    };
+    let all: Vec<Entry<'_>> = entries(facts.mesh).filter(is_open).collect();
+    for entry in &all {
+        out.examined();
+        if takes_from(case, entry) {
+            let is_rival = |other: &&Entry<'_>| {
+                other.port == entry.port && other.hosts().any(|host| covers(host, &wanted))
+            };
+            tell(entry, all.iter().find(is_rival), out);
         }
     }
 }

@@ -1,10 +1,12 @@
 //! See the page beside this file.
 
 use super::webhook::validators;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
+use meshladder_mesh::injection::Injector;
+use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
 pub(super) static RULE: Rule = Rule {
@@ -34,7 +36,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             "{config} has every change of Istio's objects refused: {}",
             served.what
         );
-        let subject = served.service.map_or(config, |service| &service.id);
+        let service = served.service.filter(|_| !served.is_misdirected);
+        let subject = service.map_or(config, |service| &service.id);
         let finding = out.find(
             subject.clone(),
             message,
@@ -42,7 +45,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         );
         // It hits no traffic: only who changes objects meets it.
         finding.hits(config.clone());
-        if served.service.is_none() {
+        if served.is_misdirected {
+            finding.fix(redirect(&hook, served.node));
+        } else if service.is_none() {
             finding.fix(Fix::delete(config));
         } else {
             finding.fix(Fix::advice(
@@ -50,4 +55,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             ));
         }
     }
+}
+
+/// The webhook as Istio installs it.
+fn redirect(hook: &Injector<'_>, service: &Node) -> Fix {
+    let at = hook.config.path_of(service);
+    let ops = [
+        Op::add(format!("{at}/port"), 443_u16),
+        Op::add(format!("{at}/path"), "/validate"),
+    ];
+    Fix::patch(&hook.config.id, ops)
 }

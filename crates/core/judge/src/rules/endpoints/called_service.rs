@@ -1,5 +1,6 @@
 //! What a rule meets: the Services it looks at, and who should stand behind them.
 
+use super::service_selects_no_pods::meant_pods;
 use crate::finding::{Evidence, Finding, Fix, Risk};
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
@@ -8,7 +9,7 @@ use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Document, Shape};
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::services::number;
+use meshladder_mesh::services::{number, ports};
 use meshladder_mesh::traffic::routes;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::shell;
@@ -131,6 +132,10 @@ pub(in crate::rules) fn services<'f>(
         })
     };
     let mut called: Vec<CalledService<'f>> = case.clusters().filter_map(of_cluster).collect();
+    // A call from outside that no gateway is known to have met may not have come in.
+    if case.is_unmet() {
+        called.extend(doors(facts, case));
+    }
     if called.is_empty() {
         let service = case
             .service
@@ -143,6 +148,36 @@ pub(in crate::rules) fn services<'f>(
         }));
     }
     called
+}
+
+/// The Services by which a call from outside comes in: those with its port that open the cluster,
+/// and stand before its gateways or were meant to.
+fn doors<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<CalledService<'f>> {
+    let port = case.call.to.port;
+    let is_open = |service: &&Object| {
+        let kind = service.spec_at(["type"]).and_then(Node::str);
+        matches!(kind, Some("LoadBalancer" | "NodePort"))
+            && ports(service).any(|own| own.number == port)
+    };
+    let stands_before = |service: &&Object| {
+        let is_gateway = |pod: &Object| {
+            let mut gateways = case.gateways.iter();
+            gateways.any(|own| own.namespace == pod.id.namespace && own.name == pod.id.name)
+        };
+        meant_pods(facts.mesh, service).into_iter().any(is_gateway)
+    };
+    if case.gateways.is_empty() {
+        return Vec::new();
+    }
+    let services = facts.mesh.objects.of_kind(Kind::Service).iter();
+    let doors = services.filter(is_open).filter(stands_before);
+    doors
+        .map(|service| CalledService {
+            service,
+            port: Some(port),
+            subset: String::new(),
+        })
+        .collect()
 }
 
 /// Those services, and without a request also every subset that a route sends requests to.
@@ -355,4 +390,25 @@ pub(in crate::rules) fn proxy_log(facts: &Facts<'_>, pod: &Object) -> Option<Doc
 /// Counts in words: `1 pod`, `3 pods`.
 pub(in crate::rules) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Whether pods of another cluster serve it: those that were read, or those that the caller's proxy
+/// was told of.
+pub(super) fn is_served_elsewhere(
+    facts: &Facts<'_>,
+    case: Option<&Case<'_>>,
+    service: &Object,
+    labels: &Node,
+) -> bool {
+    facts.mesh.is_made_elsewhere(&service.id.namespace, labels) || case.is_some_and(goes_elsewhere)
+}
+
+/// Whether an endpoint that the caller's proxy may choose is of another cluster.
+pub(super) fn goes_elsewhere(case: &Case<'_>) -> bool {
+    let mut endpoints = case
+        .trace
+        .sender()
+        .into_iter()
+        .flat_map(|hop| &hop.endpoints);
+    endpoints.any(|endpoint| endpoint.elsewhere.is_some())
 }

@@ -56,9 +56,12 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         out.examined();
         let known = slices::addresses(facts.mesh, service, None);
         let is_gone = |address: &str| {
-            address.parse::<std::net::IpAddr>().is_ok()
+            address
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|ip| !facts.mesh.is_elsewhere(ip))
+                && !is_of_another_cluster(case, address)
                 && !known.iter().any(|one| one.address == address)
-                && !slices::has_pod(facts.mesh, address)
+                && !slices::has_owner(facts.mesh, address)
         };
         let gone: Vec<_> = hosts.iter().filter(|host| is_gone(&host.address)).collect();
         let Some(first) = gone.first() else { continue };
@@ -99,4 +102,19 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         )));
         finding.fix(called_service::restart(facts.mesh, client));
     }
+}
+
+/// Whether the proxy was told that the address is another cluster's.
+fn is_of_another_cluster(case: &Case<'_>, address: &str) -> bool {
+    let mut endpoints = case
+        .trace
+        .sender()
+        .into_iter()
+        .flat_map(|hop| &hop.endpoints);
+    endpoints.any(|endpoint| {
+        let is_it = endpoint
+            .socket
+            .is_some_and(|(ip, _)| ip.to_string() == address);
+        is_it && endpoint.elsewhere.is_some()
+    })
 }

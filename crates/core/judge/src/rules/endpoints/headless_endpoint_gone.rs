@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             let address = host.rsplit_once(':').map_or(host, |(address, _)| address);
             !address.is_empty()
                 && !known.iter().any(|one| one.address == address)
-                && !slices::has_pod(facts.mesh, address)
+                && !slices::has_owner(facts.mesh, address)
         };
         // Only the last line tells what happens now.
         let last = case

@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     aka: &[],
     rung: Rung::Endpoints,
     severity: Severity::Error,
-    claim: "the addresses that somebody listed for a Service without a selector take connections",
+    claim: "the addresses that somebody listed for a Service take connections",
     needs: Inputs::of(&[Kind::Service, Kind::EndpointSlice]).and(&[Part::Logs]),
     uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML10"],
@@ -33,9 +33,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let Some(cluster) = ClusterName::parse(&line.cluster) else {
         return;
     };
-    let is_listed =
-        |owner: &&Object| owner.id.is(Kind::Service) && called_service::selector(owner).is_none();
-    let Some(service) = called_service::owner(facts, case, cluster.host).filter(is_listed) else {
+    let is_service = |owner: &&Object| owner.id.is(Kind::Service);
+    let Some(service) = called_service::owner(facts, case, cluster.host).filter(is_service) else {
         return;
     };
     let address = line
@@ -43,7 +42,11 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .rsplit_once(':')
         .map_or("", |(address, _)| address.trim_matches(['[', ']']));
     let listed = facts.mesh.endpoints(service);
-    let Some(endpoint) = listed.iter().find(|endpoint| endpoint.address == address) else {
+    let is_by_hand = |endpoint: &&Endpoint<'_>| {
+        called_service::selector(service).is_none() || !is_of_controller(endpoint.slice)
+    };
+    let found = listed.iter().find(|endpoint| endpoint.address == address);
+    let Some(endpoint) = found.filter(is_by_hand) else {
         return;
     };
     let subject = lister(endpoint.slice);
@@ -83,6 +86,13 @@ fn lister(slice: &Object) -> ObjectRef {
         Some(name) => ObjectRef::new("Endpoints", &slice.id.namespace, name),
         None => slice.id.clone(),
     }
+}
+
+/// Whether Kubernetes keeps the slice by the Service's selector.
+fn is_of_controller(slice: &Object) -> bool {
+    slice
+        .label("endpointslice.kubernetes.io/managed-by")
+        .is_some_and(|keeper| keeper.starts_with("endpointslice-controller"))
 }
 
 fn shown(endpoint: &Endpoint<'_>) -> Evidence {

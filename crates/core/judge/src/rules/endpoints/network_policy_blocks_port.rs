@@ -13,7 +13,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{DocId, Inputs, Part, ProxyRef};
 use meshladder_mesh::network_policy::{ClosedEnd, Direction, End, Passage};
-use meshladder_sim::trace::HopDirection;
+use meshladder_sim::trace::{EndpointFact, HopDirection};
 use meshladder_sim::walk::Caller;
 
 pub(super) static RULE: Rule = Rule {
@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
         Kind::AuthorizationPolicy,
     ])
     .and(&[Part::Proxies, Part::Logs]),
-    explains: &["ML0710", "ML0711", "ML0723", "ML08", "ML10"],
+    explains: &["ML0710", "ML0711", "ML0723", "ML0731", "ML08", "ML10"],
     docs: include_str!("network_policy_blocks_port.md"),
     check: Check::Either(check),
 };
@@ -212,11 +212,14 @@ fn ways<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
         .trace
         .hops
         .iter()
-        .filter(|hop| hop.direction != HopDirection::Inbound);
+        // What ztunnel and tunnels carry goes to another port.
+        .filter(|hop| hop.direction != HopDirection::Inbound && !hop.is_ztunnel);
     let between = sends.flat_map(|hop| {
         let ProxyRef { namespace, pod, .. } = &hop.proxy;
         let pod = facts.mesh.objects.get(Kind::Pod, namespace, pod);
-        let sockets = hop.endpoints.iter().filter_map(|endpoint| endpoint.socket);
+        let direct = |endpoint: &&EndpointFact| !endpoint.is_tunnelled();
+        let sockets = hop.endpoints.iter().filter(direct);
+        let sockets = sockets.filter_map(|endpoint| endpoint.socket);
         let addresses = sockets.map(SocketAddr::from);
         let addresses = addresses.filter(|address| !address.ip().is_loopback());
         addresses.filter_map(move |address| Some(way(facts, End::Pod(pod?), address)))
@@ -228,6 +231,9 @@ fn ways<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
 /// call.
 fn first_way<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
     let first = case.trace.hops.first();
+    if first.is_some_and(|hop| hop.is_ztunnel) {
+        return Vec::new();
+    }
     let port = case.call.to.port;
     let (from, service) = match (&case.call.from, case.client, first) {
         (Caller::Outside, _, Some(gateway)) => {

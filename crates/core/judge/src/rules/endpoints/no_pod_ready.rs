@@ -118,6 +118,15 @@ fn why(pod: &Object) -> Option<Why<'_>> {
             container: None,
         });
     }
+    // Whom no scheduler has looked at has no conditions yet.
+    if let Some(phase) = status.get("phase").filter(|_| conditions.is_empty()) {
+        let is_pending = phase.str() == Some("Pending");
+        return is_pending.then(|| Why {
+            node: phase,
+            words: format!("{} is Pending and on no node", pod.id),
+            container: None,
+        });
+    }
     let ready = failed("Ready")?;
     let lists = ["initContainerStatuses", "containerStatuses"].into_iter();
     let statuses = lists.flat_map(|list| status.get(list).map_or(&[][..], Node::items));

@@ -85,6 +85,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         if setting.is_some() || fails {
             finding.severity(Severity::Info);
         }
+        finding.is_side_effect();
         finding.fix(switch_off(rule, detection));
     }
 }

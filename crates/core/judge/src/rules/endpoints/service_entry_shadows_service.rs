@@ -2,7 +2,7 @@
 
 use super::called_service;
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::scope::Scope;
@@ -58,11 +58,67 @@ fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             }
             out.examined();
             let scope = client.unwrap_or_else(|| mesh.namespace_scope(&entry.id.namespace));
-            if is_first(mesh, scope, name, entry) && leads_elsewhere(mesh, entry, service) {
+            let strangers = strangers(mesh, entry, service);
+            if entry.id.namespace == service.id.namespace {
+                if let (Some(case), false) = (case, strangers.is_empty()) {
+                    joined(facts, case, (entry, host), service, &strangers, out);
+                }
+            } else if is_first(mesh, scope, name, entry) && leads_elsewhere(mesh, entry, service) {
                 shadowed(facts, case, (entry, host), service, scope, out);
             }
         }
     }
+}
+
+/// The addresses that the entry gives and the Service does not have: its own endpoints, and the
+/// pods that it selects.
+fn strangers<'m>(mesh: &'m Mesh, entry: &'m Object, service: &'m Object) -> Vec<&'m str> {
+    let ip = |pod: &'m Object| pod.node.at(["status", "podIP"]).and_then(Node::str);
+    let own: Vec<&str> = mesh
+        .selected_pods(service)
+        .into_iter()
+        .filter_map(ip)
+        .collect();
+    let labels = entry.spec_at(["workloadSelector", "labels"]);
+    let selected = labels
+        .into_iter()
+        .flat_map(|labels| mesh.pods_with(Some(&entry.id.namespace), labels))
+        .filter_map(ip);
+    let mut all: Vec<&str> = addresses(entry).chain(selected).collect();
+    all.retain(|address| !own.contains(address));
+    all
+}
+
+/// "istiod collects the endpoints of one host and namespace from all its sources": in a Service's
+/// own namespace an entry adds its endpoints to the Service's.
+fn joined(
+    facts: &Facts<'_>,
+    case: &Case<'_>,
+    (entry, host): (&Object, &Node),
+    service: &Object,
+    strangers: &[&str],
+    out: &mut Sink,
+) {
+    let message = format!(
+        "{} has the name of {} in its own namespace, so {} joins the Service's endpoints and answers in its place",
+        entry.id,
+        service.id,
+        strangers.join(", ")
+    );
+    let proof = Evidence::of(entry, host, "the Service's own name");
+    let finding = out.find(entry.id.clone(), message, proof);
+    let at = ["workloadSelector", "endpoints"];
+    if let Some(node) = at.into_iter().find_map(|key| entry.spec_at([key])) {
+        finding.see(Evidence::of(entry, node, "whom it adds"));
+    }
+    if case.seen.is_some_and(Symptom::is_success) {
+        finding.severity(Severity::Warning);
+    }
+    finding.hits(service.id.clone());
+    let client = called_service::client_pod(facts, case);
+    finding.hits.extend(client.map(|client| client.id.clone()));
+    finding.fix(Fix::delete(&entry.id));
+    finding.fix(Fix::advice(format!("give {} a name of its own", entry.id)));
 }
 
 fn shadowed(
@@ -102,17 +158,16 @@ fn shadowed(
         called_service::selector(service).unwrap_or(&service.node),
         "the Service that is shadowed",
     ));
-    // Some do it on purpose, as in a migration; nobody suffers then, unless other pods answer in
-    // the Service's name.
-    let works = case.is_some_and(|case| case.seen.is_some_and(crate::rules::Symptom::is_success));
+    // Some do it on purpose, as in a migration: then nobody asks why others answer.
+    let works = case.is_some_and(|case| case.seen.is_some_and(Symptom::is_success));
     let serves = places.iter().any(|place| {
         place
             .parse()
             .is_ok_and(|address| mesh.pod_at(address).is_some())
     });
-    if (works && !serves) || clients.is_empty() {
+    if clients.is_empty() {
         finding.severity(Severity::Info);
-    } else if case.is_none() || serves {
+    } else if case.is_none() || serves || works {
         finding.severity(Severity::Warning);
     }
     finding.hits(service.id.clone());

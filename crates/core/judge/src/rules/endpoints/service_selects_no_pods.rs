@@ -39,7 +39,9 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             continue;
         };
         out.examined();
-        if is_served(facts.mesh, &called, selector) {
+        if is_served(facts.mesh, &called, selector)
+            || called_service::is_served_elsewhere(facts, case, called.service, selector)
+        {
             continue;
         }
         let near = nearest(facts.mesh, called.service, selector);

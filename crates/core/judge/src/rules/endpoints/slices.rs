@@ -61,3 +61,13 @@ pub(super) fn has_pod(mesh: &Mesh, address: &str) -> bool {
         .parse()
         .is_ok_and(|address| mesh.pods.iter().any(|pod| pod.ips.contains(&address)))
 }
+
+/// Whether any pod has the address, or any Service: what is led elsewhere by a route keeps the
+/// address that was called.
+pub(super) fn has_owner(mesh: &Mesh, address: &str) -> bool {
+    let is_vip = address.parse().is_ok_and(|address| {
+        let mut services = mesh.services.iter();
+        services.any(|service| service.cluster_ips.contains(&address))
+    });
+    is_vip || has_pod(mesh, address)
+}

@@ -85,6 +85,7 @@ fn subset_of(
     if pods.is_empty()
         || pods.iter().any(|pod| has(pod))
         || is_made_by_workload(facts, service, labels)
+        || called_service::is_served_elsewhere(facts, case, rule, labels)
     {
         return;
     }

@@ -41,11 +41,19 @@ impl<'m> Images<'m> {
     }
 }
 
-/// The image with the variant that holds for the pod: `proxyv2:1.24-distroless`.
+/// The image with the variant that holds for the pod: `proxyv2:1.24-distroless`. A tag that names a
+/// variant already loses it first, and `default` is the one without a name.
 pub(super) fn with_variant(mesh: &Mesh, image: &str, pod: &Object) -> String {
-    match variant(mesh, pod).as_deref() {
-        None | Some("" | "default") => image.to_owned(),
-        Some(variant) => format!("{image}-{variant}"),
+    let Some(variant) = variant(mesh, pod).filter(|variant| !variant.is_empty()) else {
+        return image.to_owned();
+    };
+    let mut known = ["-distroless", "-debug"].into_iter();
+    let plain = known
+        .find_map(|suffix| image.strip_suffix(suffix))
+        .unwrap_or(image);
+    match &*variant {
+        "default" => plain.to_owned(),
+        variant => format!("{plain}-{variant}"),
     }
 }
 
@@ -81,8 +89,10 @@ fn variant(mesh: &Mesh, pod: &Object) -> Option<String> {
             .and_then(Node::str)
             .map(str::to_owned)
     };
+    let named = pod.annotation("sidecar.istio.io/proxyImageType");
     let own = pod.annotation("proxy.istio.io/config").map(yaml::load);
     let own = own.and_then(|own| own.documents.first().and_then(of));
+    let own = named.map(str::to_owned).or(own);
     let of_kind = |namespace: &str, selects: bool| {
         let fits = |config: &&Object| {
             let labels = config.spec_at(["selector", "matchLabels"]);

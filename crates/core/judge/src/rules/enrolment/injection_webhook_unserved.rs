@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
+use crate::finding::{Evidence, Finding, Fix, Op, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -84,7 +84,8 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
     );
     // A Service that nothing stands behind is what to look at; a webhook that outlived its Service
     // is left over.
-    let subject = served.service.map_or(config, |service| &service.id);
+    let service = served.service.filter(|_| !served.is_misdirected);
+    let subject = service.map_or(config, |service| &service.id);
     let finding = out.find(
         subject.clone(),
         message,
@@ -100,7 +101,9 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
     for refused in &refused {
         sufferers(facts, refused, finding);
     }
-    if served.service.is_none() {
+    if served.is_misdirected {
+        finding.fix(redirect(injectors, hooks));
+    } else if service.is_none() {
         finding.fix(Fix::delete(config));
     } else {
         finding.fix(Fix::advice(
@@ -113,6 +116,17 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
     finding.fix(Fix::look(
         "kubectl get events -A --field-selector reason=FailedCreate",
     ));
+}
+
+/// The webhooks as Istio installs them.
+fn redirect(injectors: &Injectors<'_>, hooks: &[Injector<'_>]) -> Fix {
+    let mut ops = Vec::new();
+    for hook in hooks {
+        let at = hook.config.path_of(injectors.served(*hook).node);
+        ops.push(Op::add(format!("{at}/port"), 443_u16));
+        ops.push(Op::add(format!("{at}/path"), "/inject"));
+    }
+    Fix::patch(&hooks[0].config.id, ops)
 }
 
 /// Puts the workloads on a finding of which events say, in these words, that a webhook refused

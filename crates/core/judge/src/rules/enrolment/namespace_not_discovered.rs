@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
@@ -46,6 +46,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .iter()
         .filter(|pod| pod.has_proxy)
         .map(|pod| pod.namespace.as_str());
+    let (mut seen, mut unseen) = (0, Vec::new());
     for name in enrolled.collect::<BTreeSet<&str>>() {
         let Some(namespace) = facts.mesh.objects.get(Kind::Namespace, "", name) else {
             continue;
@@ -54,9 +55,55 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let is_seen = selectors
             .iter()
             .any(|selector| accepts(selector, namespace.labels()));
-        if !is_seen && *name != *config.root_namespace {
-            tell(facts, namespace, settings, selectors, out);
+        if is_seen {
+            seen += 1;
+        } else if *name != *config.root_namespace {
+            unseen.push(namespace);
         }
+    }
+    // Selectors that accept no namespace of the mesh are themselves amiss.
+    if seen == 0 && unseen.len() > 1 {
+        return tell_all(facts, &unseen, settings, out);
+    }
+    for namespace in unseen {
+        tell(facts, namespace, settings, selectors, out);
+    }
+}
+
+fn tell_all(facts: &Facts<'_>, unseen: &[&Object], settings: &Object, out: &mut Sink) {
+    let names: Vec<&str> = unseen.iter().map(|one| one.id.name.as_str()).collect();
+    let message = format!(
+        "istiod looks at none of the namespaces that have proxies ({}): no discoverySelector of {} accepts their labels, so \
+         nobody knows their Services and their new pods get no root certificate",
+        names.join(", "),
+        settings.id
+    );
+    let mesh = settings.node.at(["data", "mesh"]).unwrap_or(&settings.node);
+    let proof = Evidence::of(settings, mesh, "discoverySelectors");
+    let finding = out.find(settings.id.clone(), message, proof);
+    for namespace in unseen {
+        let labels = namespace.labels().unwrap_or(&namespace.node);
+        finding.see(Evidence::of(
+            namespace,
+            labels,
+            format!("the labels of {}", namespace.id),
+        ));
+        hit(facts, &namespace.id.name, finding);
+    }
+    finding.fix(Fix::advice(format!(
+        "widen discoverySelectors in {}, or label the namespaces as they ask",
+        settings.id
+    )));
+}
+
+/// The proxies and the Services of a namespace suffer.
+fn hit(facts: &Facts<'_>, namespace: &str, finding: &mut Finding) {
+    let proxies = facts.mesh.pods.iter();
+    for pod in proxies.filter(|pod| pod.namespace == namespace && pod.has_proxy) {
+        finding.hits(pod.reference());
+    }
+    for service in facts.mesh.objects.in_namespace(Kind::Service, namespace) {
+        finding.hits(service.id.clone());
     }
 }
 
@@ -98,17 +145,7 @@ fn tell(
             "a pod that waits for its root certificate",
         ));
     }
-    for pod in facts
-        .mesh
-        .pods
-        .iter()
-        .filter(|pod| pod.namespace == *name && pod.has_proxy)
-    {
-        finding.hits(pod.reference());
-    }
-    for service in facts.mesh.objects.in_namespace(Kind::Service, name) {
-        finding.hits(service.id.clone());
-    }
+    hit(facts, name, finding);
     let wanted = selectors
         .iter()
         .find(|selector| selector.get("matchExpressions").is_none());

@@ -55,6 +55,10 @@ pub(super) fn all<'m>(
             .annotation("kubernetes.io/config.mirror")
             .is_none()
             .then_some(())?;
+        // Whom ztunnel takes needs no proxy.
+        if facts.mesh.is_of_ambient(object) {
+            return None;
+        }
         let maker = facts.mesh.workload_of(object).and_then(PodTemplate::of);
         let template = maker.or_else(|| PodTemplate::of(object))?;
         Some(Outsider {

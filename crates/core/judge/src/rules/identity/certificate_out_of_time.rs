@@ -30,11 +30,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     };
     for held in certs::held(facts, case) {
         out.examined();
-        let mut all = held
-            .own
-            .iter()
-            .map(|cert| (cert, "certificate"))
-            .chain(held.roots.iter().map(|cert| (cert, "root")));
+        // A bundle may well keep an old root beside the one that counts.
+        let is_over = |roots: &&Vec<Cert>| roots.iter().all(|cert| wrong(cert, now).is_some());
+        let roots = held.root_sets.iter().filter(is_over).flatten();
+        let own = held.own.iter().map(|cert| (cert, "certificate"));
+        let mut all = own.chain(roots.map(|cert| (cert, "root")));
         // One is enough to say so.
         if let Some((cert, what, when)) =
             all.find_map(|(cert, what)| Some((cert, what, wrong(cert, now)?)))

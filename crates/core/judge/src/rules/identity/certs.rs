@@ -27,7 +27,10 @@ pub(super) struct Held {
     pub(super) proxy: ProxyRef,
     pub(super) doc: DocId,
     pub(super) own: Vec<Cert>,
+    /// The roots that it trusts peers of the mesh by.
     pub(super) roots: Vec<Cert>,
+    /// Every set of roots that it checks a server by: one that is valid is enough.
+    pub(super) root_sets: Vec<Vec<Cert>>,
 }
 
 /// The certificates of the proxies on a request's way; without a request of all.
@@ -55,14 +58,21 @@ fn read(proxy: ProxyRef, doc: &Document) -> Held {
         doc: doc.id.clone(),
         own: Vec::new(),
         roots: Vec::new(),
+        root_sets: Vec::new(),
     };
     let Ok(root) = Raw::of(&doc.text) else {
         return held;
     };
     for entry in root.list("certificates") {
-        held.own.extend(entry.list("cert_chain").map(cert));
-        held.roots
-            .extend(entry.list("ca_cert").filter(is_of_mesh).map(cert));
+        let own: Vec<Cert> = entry.list("cert_chain").map(cert).collect();
+        let roots: Vec<Cert> = entry.list("ca_cert").filter(is_of_mesh).map(cert).collect();
+        // Who shows no certificate of its own meets a server outside the mesh by these: often the
+        // system's bundle of public roots.
+        if !own.is_empty() {
+            held.roots.extend(roots.clone());
+        }
+        held.own.extend(own);
+        held.root_sets.push(roots);
     }
     for list in [&mut held.own, &mut held.roots] {
         list.sort_by(|a, b| (&a.serial, a.at).cmp(&(&b.serial, b.at)));

@@ -6,7 +6,8 @@ use crate::finding::{Evidence, Fix, Op, Risk, Rung, Severity};
 use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::snapshot::{Coverage, Inputs, Need};
+use meshladder_capture::envoy::dump::{Dump, Resource, Section};
+use meshladder_capture::snapshot::{Coverage, DocId, Inputs, Need, Part, ProxyRef};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Mesh, Object};
@@ -25,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "every Gateway's credentialName is a complete Secret in the namespace of the gateway's pods",
     needs: Inputs::of(&[Kind::Gateway, Kind::Pod]),
-    uses: Inputs::of(&[Kind::Secret, Kind::Service]),
+    uses: Inputs::of(&[Kind::Secret, Kind::Service]).and(&[Part::Proxies, Part::Logs]),
     explains: &["ML08", "ML04"],
     docs: include_str!("gateway_credential_missing.md"),
     check: Check::Lens(check, objects::ALONE),
@@ -65,7 +66,9 @@ fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                     if case.is_some_and(|case| case.trace.outcome.kind == EndKind::TlsMismatch) {
                         out.unknown(format!("Secret {namespace}/{text}"));
                     }
-                } else if let Some(wrong) = wrong(mesh, namespace, text, server.tls_mode) {
+                } else if let Some(wrong) = wrong(mesh, namespace, text, server.tls_mode)
+                    .or_else(|| refused(facts, namespace, text, &pods))
+                {
                     tell(mesh, server, name, namespace, &wrong, &pods, out);
                 }
             }
@@ -85,6 +88,49 @@ enum Wrong<'m> {
     Missing(Vec<&'m Object>),
     /// It lacks this key.
     Lacks(&'m Object, &'static str),
+    /// The gateway does not take it, for this reason of Envoy's.
+    Refused(&'m Object, String, Evidence),
+}
+
+/// A Secret that a gateway was sent and did not take: it holds the certificate without a version,
+/// and its log says that a secret was rejected.
+fn refused<'m>(
+    facts: &Facts<'m>,
+    namespace: &str,
+    name: &str,
+    pods: &[&Object],
+) -> Option<Wrong<'m>> {
+    const REJECTED: &str = "tls.v3.Secret rejected: ";
+    let secret = facts.mesh.objects.get(Kind::Secret, namespace, name)?;
+    let own = pods.iter().filter(|pod| pod.id.namespace == namespace);
+    own.into_iter().find_map(|pod| {
+        let summary = facts.fleet.proxy(&pod.id.namespace, &pod.id.name)?;
+        let (doc, line, text) = summary
+            .trouble
+            .iter()
+            .rfind(|(_, _, text)| text.contains(REJECTED))?;
+        let (_, reason) = text.split_once(REJECTED)?;
+        let reason = reason.split('\t').next().unwrap_or(reason).to_owned();
+        let proxy = ProxyRef {
+            namespace: pod.id.namespace.to_string(),
+            pod: pod.id.name.to_string(),
+            ..ProxyRef::default()
+        };
+        let dump = facts
+            .snapshot
+            .open(&DocId::of_proxy(&proxy, "config_dump.json"))
+            .ok()?;
+        let secrets = Dump::index(&dump.text, &[Section::Secrets]).ok()?;
+        let is_it = |held: &&Resource<'_>| {
+            let (_, rest) = held.name.split_once("://").unwrap_or_default();
+            rest == name || rest == format!("{namespace}/{name}")
+        };
+        let held = secrets.of(Section::Secrets).find(is_it);
+        held.is_none_or(|held| held.version.is_empty()).then(|| {
+            let proof = Evidence::line(doc, *line, "the gateway does not take it");
+            Wrong::Refused(secret, reason, proof)
+        })
+    })
 }
 
 fn wrong<'m>(mesh: &'m Mesh, namespace: &str, name: &str, mode: Option<&str>) -> Option<Wrong<'m>> {
@@ -161,9 +207,26 @@ fn tell(
                 server.port, secret.id
             )
         }
+        Wrong::Refused(secret, reason, _) => {
+            let why = if reason.contains("KEY_VALUES_MISMATCH") {
+                "its key is not that of its certificate".to_owned()
+            } else {
+                reason.clone()
+            };
+            format!(
+                "{id} names the credential {text} for port {}, and the gateway does not take {}: {why}",
+                server.port, secret.id
+            )
+        }
+    };
+    // Where the Gateway names a Secret that is there, it is the Secret that is to be mended; a CA
+    // is asked for by the Gateway's mode.
+    let subject = match wrong {
+        Wrong::Lacks(secret, "tls.crt" | "tls.key") | Wrong::Refused(secret, ..) => &secret.id,
+        Wrong::Missing(_) | Wrong::Lacks(..) => id,
     };
     let finding = out.find(
-        id.clone(),
+        subject.clone(),
         message,
         Evidence::of(server.gateway, name, "the Secret that is looked for"),
     );
@@ -212,6 +275,18 @@ fn tell(
         Wrong::Lacks(secret, key) => {
             finding.see(Evidence::object(secret, format!("a Secret without {key}")));
             finding.fix(Fix::advice(format!("add {key} to {}", secret.id)));
+        }
+        Wrong::Refused(secret, _, proof) => {
+            finding
+                .see(proof.clone())
+                .see(Evidence::object(secret, "the Secret"));
+            finding.fix(Fix::command(
+                Risk::Reversible,
+                shell::command(
+                    "kubectl create secret tls {} -n {} --cert=CERT --key=KEY --dry-run=client -o yaml | kubectl apply -f -",
+                    &[text, namespace],
+                ),
+            ));
         }
     }
 }

@@ -32,7 +32,10 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-const INBOUND: &str = "traffic.sidecar.istio.io/excludeInboundPorts";
+const INBOUND: [&str; 2] = [
+    "traffic.sidecar.istio.io/excludeInboundPorts",
+    "traffic.sidecar.istio.io/includeInboundPorts",
+];
 const OUTBOUND: [&str; 3] = [
     "traffic.sidecar.istio.io/excludeOutboundPorts",
     "traffic.sidecar.istio.io/excludeOutboundIPRanges",
@@ -60,13 +63,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 fn inbound(facts: &Facts<'_>, case: Option<&Case<'_>>, called: &CalledService<'_>, out: &mut Sink) {
     let client = case.and_then(|case| called_service::client_scope(facts, case));
     for pod in called.pods(facts.mesh, None) {
-        let Some((text, node)) = annotation(pod, INBOUND) else {
-            continue;
-        };
         let wanted = ports(called.service)
             .filter(|port| called.port.is_none_or(|number| number == port.number));
         let mut led = wanted.filter_map(|port| Some((port.number, target_port(&port, pod)?)));
-        let Some((number, port)) = led.find(|(_, port)| lists(text, *port)) else {
+        let left_out = led.find_map(|(number, port)| Some((number, port, left_out(pod, port)?)));
+        let Some((number, port, (key, node))) = left_out else {
             continue;
         };
         let scope = client.unwrap_or_else(|| facts.mesh.namespace_scope(&pod.id.namespace));
@@ -93,13 +94,24 @@ fn inbound(facts: &Facts<'_>, case: Option<&Case<'_>>, called: &CalledService<'_
         if case.is_none() {
             finding.severity(Severity::Warning);
         }
-        finding.fix(drop_annotation(&subject, INBOUND));
+        finding.fix(drop_annotation(&subject, key));
         let host = called.host(facts);
         finding.fix(Fix::advice(format!(
             "or tell clients: a DestinationRule for {host} with tls mode DISABLE on port {number}"
         )));
         return;
     }
+}
+
+/// The annotation that keeps an inbound port from the proxy: it leaves the port out, or names only
+/// others.
+fn left_out(pod: &Object, port: u16) -> Option<(&'static str, &Node)> {
+    let [exclude, include] = INBOUND;
+    let excluded = annotation(pod, exclude).filter(|(text, _)| lists(text, port));
+    let not_included = || annotation(pod, include).filter(|(text, _)| !lists(text, port));
+    excluded
+        .map(|(_, node)| (exclude, node))
+        .or_else(|| not_included().map(|(_, node)| (include, node)))
 }
 
 /// The client's own calls leave as if it had no proxy.

@@ -118,11 +118,14 @@ fn foreign_host(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
 
 fn at_gateway(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut Sink) {
     let port = case.call.to.port;
+    // Who names no gateway means the mesh, unless the mesh knows no such host.
+    let is_of_mesh = mesh.registered(host).next().is_some();
     let named = |service: &&Object| {
-        service
+        let names_gateway = service
             .spec_list("gateways")
             .iter()
-            .any(|gateway| gateway.str() != Some("mesh"))
+            .any(|gateway| gateway.str() != Some("mesh"));
+        (names_gateway || !is_of_mesh)
             && hosts(service, &mesh.domain).any(|(_, full)| full != "*" && covers(&full, host))
     };
     let bound = effect::serving(mesh, case, None);

@@ -5,7 +5,7 @@ use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs};
-use meshladder_mesh::export::export_node;
+use meshladder_mesh::export::hider;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_sim::trace::EndKind;
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the client's proxy is told of the Service that is called",
     needs: Inputs::of(&[Kind::Service, Kind::Sidecar]),
-    uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry, Kind::ConfigMap]),
     explains: &[
         "ML0603", "ML0612", "ML0614", "ML0616", "ML07", "ML08", "ML09", "ML10",
     ],
@@ -50,16 +50,21 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         "calls to it pass as if it were outside the mesh: in plain text, by no route and no policy of the mesh"
     };
     let finding = match hidden_by(mesh, scope, owner, &case.host) {
-        Hidden::Export(node) => {
+        Hidden::Export => {
+            let (hider, node) = hider(mesh, owner);
+            let by = if hider.id == owner.id {
+                String::new()
+            } else {
+                format!(" by the default of {}", hider.id)
+            };
             let message = format!(
-                "{} is not exported to namespace {}, so {effect}",
+                "{} is not exported to namespace {}{by}, so {effect}",
                 owner.id, scope.namespace
             );
-            let node = node.unwrap_or(&owner.node);
             let finding = out.find(
-                owner.id.clone(),
+                hider.id.clone(),
                 message,
-                Evidence::of(owner, node, "where it is exported to"),
+                Evidence::of(hider, node, "where it is exported to"),
             );
             finding.fix(export_fix(owner));
             finding
@@ -114,14 +119,14 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 }
 
 enum Hidden<'m> {
-    Export(Option<&'m meshladder_text::tree::Node>),
+    Export,
     Import(&'m Object, &'m meshladder_text::tree::Node),
     Not,
 }
 
 fn hidden_by<'m>(mesh: &'m Mesh, scope: Scope<'m>, owner: &'m Object, host: &str) -> Hidden<'m> {
     if !mesh.is_exported_to(owner, scope.namespace) {
-        return Hidden::Export(export_node(owner));
+        return Hidden::Export;
     }
     let import = scope.imports(&owner.id.namespace, host);
     match import.by.filter(|_| !import.holds) {

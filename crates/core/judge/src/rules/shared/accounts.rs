@@ -2,7 +2,7 @@
 //! witness: a client that logs `via_upstream` only relays.
 
 use crate::finding::{Evidence, Fix, Op};
-use crate::rules::{Case, Facts};
+use crate::rules::{Case, Facts, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
@@ -57,7 +57,7 @@ impl Account<'_> {
 /// Every account of an end like the one that was seen: the servers' logs first, then the client's,
 /// then the walk. Without anything seen the last line of each log counts. Nothing after a success.
 pub(in crate::rules) fn of<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Account<'r>> {
-    if case.seen.is_some_and(crate::rules::Symptom::is_success) {
+    if case.seen.is_some_and(Symptom::is_success) {
         return Vec::new();
     }
     let of_log = |lines: &'r [AccessLine], side: Side| {
@@ -113,20 +113,25 @@ fn logged<'r>(facts: &Facts<'r>, line: &'r AccessLine, side: Side) -> Account<'r
         code: line.code,
         flags: line.flags.iter().map(String::as_str).collect(),
         details,
-        pod: pod_of(facts, line),
+        pod: pod_logging(facts, line),
         line: Some(line),
         proof: line_shows(line),
     }
 }
 
-fn pod_of<'r>(facts: &Facts<'r>, line: &AccessLine) -> Option<&'r PodFacts> {
+/// The pod whose proxy logged a line.
+pub(in crate::rules) fn pod_logging<'r>(
+    facts: &Facts<'r>,
+    line: &AccessLine,
+) -> Option<&'r PodFacts> {
     let id = DocId::new(line.doc.as_str());
     let mut parts = id.split().1.split('/').skip(1);
     facts.mesh.pod(parts.next()?, parts.next()?)
 }
 
 /// The last thing that the caller's proxy logged of the request, when it is a connection that
-/// nobody took: TLS that fails is another matter.
+/// nobody took: TLS that fails is another matter. Who gives up before the connection does leaves
+/// `DC` or `UT`, and the proxy has no address of its own on a connection that was never made.
 pub(in crate::rules) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r AccessLine> {
     const NOT_TAKEN: [&str; 4] = [
         "connection_timeout",
@@ -134,16 +139,54 @@ pub(in crate::rules) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r Access
         "connection_refused",
         "remote_connection_failure",
     ];
+    /// What takes less may be a timeout that is too short.
+    const LONG_MS: u64 = 1000;
+    let is_other = |seen: &Symptom| {
+        let is_known = ["UF", "URX", "UT"].iter().any(|flag| seen.has(flag));
+        !is_known && seen.code != 0 && seen.is_of_a_proxy()
+    };
     if case
         .seen
-        .is_some_and(|seen| !seen.has("UF") && !seen.has("URX") && seen.code != 0)
+        .is_some_and(|seen| is_other(seen) || seen.is_success())
     {
         return None;
     }
-    let line = case.client_log.iter().max_by_key(|line| &line.start)?;
+    let of_end = |line: &&AccessLine| fits(case, line.code, &line.flags, Side::Client);
+    let last = case.client_log.iter().filter(of_end);
+    let last = last.max_by_key(|line| &line.start);
+    let line = last.or_else(|| case.witnesses.iter().max_by_key(|line| &line.start))?;
     let why = format!("{} {}", line.details, line.failure);
-    let is_untaken = !why.contains("TLS_error") && NOT_TAKEN.iter().any(|word| why.contains(word));
-    (line.has("UF") && is_untaken && !line.upstream_host.is_empty()).then_some(line)
+    let is_long = line.duration.is_some_and(|ms| ms >= LONG_MS);
+    let is_untaken = line.has("UF")
+        && !why.contains("TLS_error")
+        && NOT_TAKEN.iter().any(|word| why.contains(word))
+        && (is_long || !why.contains("connection_timeout"));
+    let is_tcp = line.method.is_empty();
+    // Of TCP the log may say no more than that there was no connection.
+    let is_untaken = is_untaken
+        || (is_tcp && line.has("UF") && why.trim().is_empty() && line.upstream_local.is_empty());
+    let is_waiting = is_long
+        && line.upstream_local.is_empty()
+        && (is_tcp || ["DC", "UT"].iter().any(|flag| line.has(flag)));
+    ((is_untaken || is_waiting) && !line.upstream_host.is_empty()).then_some(line)
+}
+
+/// Whether a connection was refused rather than not answered.
+pub(in crate::rules) fn is_refused(line: &AccessLine) -> bool {
+    [&line.details, &line.failure]
+        .iter()
+        .any(|why| why.to_ascii_lowercase().contains("refused"))
+}
+
+/// The pod that a proxy's line says it called.
+pub(in crate::rules) fn pod_called<'r>(
+    facts: &Facts<'r>,
+    line: &AccessLine,
+) -> Option<&'r PodFacts> {
+    let (address, _) = line.upstream_host.rsplit_once(':')?;
+    facts
+        .mesh
+        .pod_at(address.trim_matches(['[', ']']).parse().ok()?)
 }
 
 /// `the proxy logged 503 UC upstream_reset…`

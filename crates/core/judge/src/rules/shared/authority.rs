@@ -6,8 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use meshladder_capture::Kind;
 
 use crate::finding::{Evidence, Fix, Op};
-use crate::rules::Facts;
-use meshladder_capture::snapshot::DocId;
+use crate::rules::{Facts, istiod_log};
 use meshladder_mesh::injection::Injector;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::shell;
@@ -116,8 +115,6 @@ pub(in crate::rules) fn give(config: &Object, hooks: &[Injector<'_>], roots: &Ro
 /// of the webhooks is HTTP over TLS, and Go's HTTP server writes this line.
 pub(in crate::rules) fn distrust(facts: &Facts<'_>) -> Option<Evidence> {
     const REFUSED: &str = "http: TLS handshake error from ";
-    let is_istiods =
-        |id: &&DocId| id.split().1.starts_with("logs/") && id.as_str().ends_with("/discovery.log");
     let says_so = |line: &str| {
         let alert = line
             .split_once(REFUSED)
@@ -128,19 +125,6 @@ pub(in crate::rules) fn distrust(facts: &Facts<'_>) -> Option<Evidence> {
                 .any(|known| alert.starts_with(known))
         })
     };
-    facts.snapshot.ids().filter(is_istiods).find_map(|id| {
-        let log = facts.snapshot.open(id).ok()?;
-        let line = log
-            .text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| says_so(line))
-            .last()?
-            .0;
-        Some(Evidence::line(
-            id,
-            line + 1,
-            "a caller of the webhooks that did not trust istiod's certificate",
-        ))
-    })
+    let shows = "a caller of the webhooks that did not trust istiod's certificate";
+    istiod_log::last_line(facts, says_so, shows)
 }

@@ -87,10 +87,12 @@ fn link<'f>(facts: &Facts<'f>, pod: &'f PodFacts, everybody_answered: bool) -> O
         return None;
     }
     let summary = facts.fleet.proxy(&pod.namespace, &pod.name);
+    let now = facts.snapshot.taken_at();
+    let is_back = summary.is_some_and(|summary| is_back(summary, now));
     let streams: Vec<&Stream> = facts.fleet.streams_of(&pod.namespace, &pod.name).collect();
     let disconnected = summary
         .and_then(|s| s.connected.as_ref())
-        .filter(|(connected, ..)| !connected);
+        .filter(|(connected, ..)| !connected && !is_back);
     let disconnected = disconnected.map(|(_, doc, line)| {
         Evidence::line(
             doc,
@@ -98,13 +100,13 @@ fn link<'f>(facts: &Facts<'f>, pod: &'f PodFacts, everybody_answered: bool) -> O
             format!("the proxy of {} is not connected to istiod", pod.name),
         )
     });
-    let now = facts.snapshot.taken_at();
-    let gone = (everybody_answered && streams.is_empty() && has_started(object, now)).then(|| {
+    let is_unknown = everybody_answered && streams.is_empty() && has_started(object, now);
+    let gone = (is_unknown && !is_back).then(|| {
         let shows = format!("istiod has no stream of {}/{}", pod.namespace, pod.name);
         Evidence::document(&facts.fleet.istiods[0], shows)
     });
     let closed = summary
-        .filter(|_| streams.is_empty())
+        .filter(|_| streams.is_empty() && !is_back)
         .and_then(|summary| closed(summary, now));
     let unacknowledged = streams
         .iter()
@@ -119,6 +121,15 @@ fn link<'f>(facts: &Facts<'f>, pod: &'f PodFacts, everybody_answered: bool) -> O
         closed,
         unacknowledged,
     })
+}
+
+/// Whether the proxy came back while the snapshot was taken: istiod closes every stream now and
+/// then, and its documents are not all of one moment.
+fn is_back(summary: &Summary, now: Option<Time>) -> bool {
+    const MOMENT: i64 = 5;
+    let at = summary.connected_at.as_deref().and_then(Time::parse);
+    now.zip(at)
+        .is_some_and(|(now, at)| now.seconds_since(at) <= MOMENT)
 }
 
 /// Applications that speak xDS themselves have an agent in the proxy's place, which connects when

@@ -24,13 +24,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let defaults = facts
-        .mesh
-        .config
-        .tree
-        .as_ref()
-        .and_then(|config| config.at(["defaultProviders", "accessLogging"]));
-    if defaults.is_some_and(|defaults| !defaults.items().is_empty()) {
+    if mesh_has_provider(facts.mesh) {
         return;
     }
     for telemetry in facts.mesh.objects.of_kind(Kind::Telemetry) {
@@ -55,14 +49,21 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn is_off(log: &Node) -> bool {
+/// Whether the mesh has a provider for those who name none.
+pub(super) fn mesh_has_provider(mesh: &Mesh) -> bool {
+    let tree = mesh.config.tree.as_ref();
+    let defaults = tree.and_then(|config| config.at(["defaultProviders", "accessLogging"]));
+    defaults.is_some_and(|defaults| !defaults.items().is_empty())
+}
+
+pub(super) fn is_off(log: &Node) -> bool {
     log.get("disabled")
         .is_some_and(|disabled| disabled.value == Value::Bool(true))
 }
 
 /// Whether a wider Telemetry, of the namespace or of the mesh, names a provider, which the narrower
 /// one then uses.
-fn inherits(mesh: &Mesh, telemetry: &Object) -> bool {
+pub(super) fn inherits(mesh: &Mesh, telemetry: &Object) -> bool {
     let (own, root) = (
         telemetry.id.namespace.as_str(),
         &*mesh.config.root_namespace,

@@ -102,17 +102,11 @@ pub(super) fn answer<'r>(
         .find_map(|told| {
             let pod = match told.side {
                 Side::Server if told.is_of_application() => told.pod,
-                Side::Client => upstream_of(facts, &told).filter(|pod| !pod.has_proxy),
+                Side::Client => {
+                    accounts::pod_called(facts, told.line?).filter(|pod| !pod.has_proxy)
+                }
                 Side::Server => None,
             };
             pod.map(|pod| (told, pod))
         })
-}
-
-/// The pod that a proxy's line says it called.
-pub(super) fn upstream_of<'r>(facts: &Facts<'r>, told: &Account<'_>) -> Option<&'r PodFacts> {
-    let (address, _) = told.line?.upstream_host.rsplit_once(':')?;
-    facts
-        .mesh
-        .pod_at(address.trim_matches(['[', ']']).parse().ok()?)
 }

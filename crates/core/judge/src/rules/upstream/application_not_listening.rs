@@ -75,7 +75,7 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) 
     {
         return;
     }
-    let refused = is_refused(&line.details) || is_refused(&line.failure);
+    let refused = accounts::is_refused(line) || line.failure.contains("111");
     let why = if refused { "refused" } else { "failed" };
     let number = port;
     let port = port.map_or_else(|| "its port".to_owned(), |port| format!("port {port}"));
@@ -164,13 +164,6 @@ fn misled(
             format!("0.0.0.0:{port}"),
         )],
     ));
-}
-
-fn is_refused(text: &str) -> bool {
-    text.to_ascii_lowercase()
-        .replace('_', " ")
-        .contains("refused")
-        || text.contains("111")
 }
 
 /// `inbound|8080||`

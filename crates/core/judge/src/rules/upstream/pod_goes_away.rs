@@ -1,6 +1,5 @@
 //! See the page beside this file.
 
-use super::application_answers_error::upstream_of;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::accounts::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
@@ -28,7 +27,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .into_iter()
         .filter(|t| t.side == Side::Client && (t.has("UF") || t.has("UC")));
     for told in failed {
-        let Some(pod) = upstream_of(facts, &told) else {
+        let Some(pod) = told.line.and_then(|line| accounts::pod_called(facts, line)) else {
             continue;
         };
         let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {

@@ -6,7 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
-use meshladder_mesh::services::{Protocol, ServicePort, ports};
+use meshladder_mesh::services::{Protocol, ServicePort, number, ports};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -37,6 +37,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     };
     if let Some((object, node)) = upgrade(facts, case) {
         return upgraded(case, object, node, told, out);
+    }
+    if let Some((entry, node)) = entry_port(facts, case) {
+        return tell_entry(case, entry, node, told, out);
     }
     let Some((service, port)) = accounts::called_port(facts, case) else {
         return;
@@ -74,6 +77,33 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     } else {
         fix
     });
+}
+
+/// The port of a ServiceEntry that is declared to speak HTTP/2.
+fn entry_port<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Option<(&'r Object, &'r Node)> {
+    let entry = accounts::outside(facts, case)?;
+    let is_it = |port: &&Node| {
+        let protocol = Protocol::of_name(port.str_at("protocol").unwrap_or_default());
+        port.get("number").and_then(number) == Some(case.call.to.port)
+            && matches!(protocol, Protocol::Http2 | Protocol::Grpc)
+    };
+    Some((entry, entry.spec_list("ports").iter().find(is_it)?))
+}
+
+fn tell_entry(case: &Case<'_>, entry: &Object, port: &Node, told: Account<'_>, out: &mut Sink) {
+    let protocol = port.get("protocol").unwrap_or(port);
+    let message = format!(
+        "{} declares port {} of {} as {}, so proxies speak HTTP/2 to it, which does not answer in HTTP/2",
+        entry.id,
+        case.call.to.port,
+        case.host,
+        protocol.str().unwrap_or_default()
+    );
+    let proof = Evidence::of(entry, protocol, "the declaration");
+    let finding = out.find(entry.id.clone(), message, proof);
+    finding.see(told.proof);
+    let path = entry.path_of(protocol);
+    finding.fix(Fix::patch(&entry.id, [Op::replace(path, "HTTP")]));
 }
 
 fn is_grpc(case: &Case<'_>) -> bool {

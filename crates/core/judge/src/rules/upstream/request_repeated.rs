@@ -75,7 +75,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 /// The lines of one request id that came several times.
 fn repeated(lines: &[AccessLine]) -> Option<Vec<&AccessLine>> {
     let mut by_id: BTreeMap<&str, Vec<&AccessLine>> = BTreeMap::new();
-    for line in lines.iter().filter(|line| !line.request_id.is_empty()) {
+    // What its proxy could not hand to the application did not run.
+    let ran = |line: &&AccessLine| !line.request_id.is_empty() && !line.has("UF");
+    for line in lines.iter().filter(ran) {
         by_id.entry(&line.request_id).or_default().push(line);
     }
     by_id.into_values().find(|lines| lines.len() > 1)

@@ -33,6 +33,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     if told.is_none() && !is_seen {
         return;
     }
+    // Who never got a connection waits for another reason.
+    if accounts::unconnected(case).is_some() {
+        return;
+    }
     let waited = told.as_ref().and_then(|told| told.line?.duration);
     let services = accounts::virtual_services(facts, case);
     let timeouts = services.iter().flat_map(|service| {
@@ -65,8 +69,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     if let Some(told) = told {
         finding.see(told.proof);
     }
-    for server in &case.servers {
-        finding.hits(server.reference());
+    for pod in case.client.iter().chain(&case.servers) {
+        finding.hits(pod.reference());
     }
     let at = service.path_of(node);
     let longer = format!("{}s", (ms * 10).div_ceil(1000).max(10));

@@ -5,7 +5,8 @@
 //! 503/UH"` asks about a request. Its walk is that of the dumps among the documents, or what
 //! `end="no-endpoints 503 UH no_healthy_upstream"` says, with `by=`, `cluster=`, `route=` and
 //! `proxy=` where a rule looks at them. `clusters=west` says that the documents `west/…` are
-//! another cluster's. `objects` asks a rule that `analyze` and `check` share as `analyze` does.
+//! another cluster's. `in=east` says that the documents `east/…` are the caller's cluster, and all
+//! others' those of others; a rule of several clusters is asked of them all. `objects` asks a rule that `analyze` and `check` share as `analyze` does.
 //!
 //! Every example that fires marks where the rule's first evidence stands: with `# ^ CODE` below the
 //! line or behind it, or with `whole=DOCUMENT` where the evidence is a document as a whole.
@@ -13,12 +14,14 @@
 use std::collections::BTreeSet;
 
 use meshladder_capture::Kind;
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part, ProxyRef, Snapshot};
+use meshladder_capture::snapshot::{
+    Builder, Coverage, DocId, Meta, Need, Part, ProxyRef, Snapshot,
+};
 use meshladder_judge::finding::Spot;
 use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
-use meshladder_judge::rules::{Rule, Symptom};
-use meshladder_mesh::{Mesh, MeshOverrides, probe};
+use meshladder_judge::rules::{Check, Rule, Symptom};
+use meshladder_mesh::{Clusters, Mesh, MeshOverrides, probe};
 use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::request::Claims;
 use meshladder_sim::trace::{Branch, End, EndKind, Hop, HopDirection, Trace};
@@ -196,6 +199,9 @@ impl Example {
                 &Analysis::default(),
             );
         }
+        if matches!(rule.check, Check::Clusters(_)) {
+            return self.report_of_clusters(&snapshot);
+        }
         let mesh = Mesh::build(&snapshot);
         let Some(ask) = attribute(&self.info, "ask") else {
             return ladder::climb(
@@ -218,13 +224,50 @@ impl Example {
         ladder::climb_along(&snapshot, &mesh, &question, trace)
     }
 
+    fn report_of_clusters(&self, snapshot: &Snapshot) -> Report {
+        let clusters = Clusters::of(snapshot).expect("documents of several clusters");
+        let home = attribute(&self.info, "in")
+            .map(|name| clusters.find(&name).expect("the caller's cluster"));
+        let (Some(ask), Some(home)) = (attribute(&self.info, "ask"), home) else {
+            let question = Question {
+                scope: Scope::Mesh,
+                seen: None,
+                threads: 1,
+            };
+            return ladder::climb_clusters(snapshot, &clusters, None, &question);
+        };
+        let (call, seen) = call(&ask, &home.mesh);
+        let trace = attribute(&self.info, "end").map(|end| self.trace(&end, &call));
+        let question = Question {
+            scope: Scope::Request(Box::new(call)),
+            seen,
+            threads: 1,
+        };
+        ladder::climb_clusters_along(snapshot, &clusters, Some(home), &question, trace)
+    }
+
     /// What an example shows is all there is.
     fn snapshot(&self) -> Snapshot {
         let mut builder = Builder::new();
+        let mut is_of_clusters = false;
         for Document { path, text, .. } in &self.docs {
-            builder.add(DocId::new(path), path.clone(), text.clone().into_bytes());
+            let id = DocId::new(path);
+            let (source, _) = id.split();
+            if !source.is_empty() && attribute(&self.info, "clusters").is_none() {
+                let meta = Meta {
+                    form: "bundle",
+                    name: Some(source.to_owned()),
+                    ..Meta::default()
+                };
+                is_of_clusters = true;
+                builder.source(source, meta);
+                builder.note_in(source, Need::Part(Part::Everything), Coverage::Complete);
+            }
+            builder.add(id.clone(), path.clone(), text.clone().into_bytes());
         }
-        builder.note(Need::Part(Part::Everything), Coverage::Complete);
+        if !is_of_clusters {
+            builder.note(Need::Part(Part::Everything), Coverage::Complete);
+        }
         for denied in attribute(&self.info, "denied")
             .iter()
             .flat_map(|paths| paths.split(','))
@@ -364,7 +407,8 @@ fn call(ask: &str, mesh: &Mesh) -> (Call, Option<Symptom>) {
             "-X" => value.clone_into(&mut method),
             "-H" => {
                 let (name, value) = value.split_once(':').expect("name:value");
-                headers.push((name.to_ascii_lowercase(), value.to_owned()));
+                // Words are parted by blanks, so a blank in a value is written as in a URL.
+                headers.push((name.to_ascii_lowercase(), value.replace("%20", " ")));
             }
             "--http" => value.clone_into(&mut http),
             "--seen" => seen = Some(Symptom::parse(value).expect("what was seen")),

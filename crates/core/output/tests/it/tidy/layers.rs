@@ -25,6 +25,7 @@ const MODULES: &[(&str, &str, &[&str])] = &[
     ("capture", "flags", &[]),
     ("capture", "access_log", &["flags", "snapshot"]),
     ("capture", "object", &["kind", "snapshot"]),
+    ("capture", "clusters", &["envoy", "istiod", "snapshot"]),
     ("judge", "finding", &[]),
     ("judge", "fleet", &[]),
     ("judge", "policy", &[]),

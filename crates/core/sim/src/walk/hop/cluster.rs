@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::{Crossing, Forward, Next, Sent, Way, answered, object};
-use crate::cluster::{Cluster, Endpoint, EndpointPick, Health, HostSelection, Protocol, TlsMode};
+use crate::cluster::{
+    Cluster, Endpoint, EndpointPick, Health, HostSelection, Protocol, TlsMode, Tunnel,
+};
 use crate::request::{Request, Tls};
 use crate::route::{RouteBranch, RouteDecision};
 use crate::state::RequestState;
@@ -96,9 +98,21 @@ impl<'r> Outgoing<'r> {
             request,
             is_tcp: self.not_found.is_none(),
             unknown: self.unknown.clone(),
+            tunnel: None,
         });
         sent.push((context, Rc::clone(&new)));
         new
+    }
+
+    /// What goes into a tunnel: the request as it is, and who the tunnel's certificate says sends
+    /// it.
+    fn tunnelled(&self, identity: &str) -> Rc<Sent> {
+        Rc::new(Sent {
+            request: self.request.clone().into_owned(),
+            is_tcp: self.not_found.is_none(),
+            unknown: self.unknown.clone(),
+            tunnel: Some(identity.to_owned()),
+        })
     }
 
     /// The end where the proxy itself gives up.
@@ -221,6 +235,10 @@ impl<'a> Crossing<'_, 'a> {
         let share = (1.0 - lost) / picks.len().max(1) as f64;
         let mut ways = Vec::with_capacity(picks.len());
         for pick in picks {
+            if let Some(tunnel) = pick.endpoint.tunnel() {
+                ways.push(self.tunnel(tunnel, outgoing, share));
+                continue;
+            }
             ways.push(match pick.endpoint.socket() {
                 Some(socket) => self.forward(cluster, Some(pick.endpoint), socket, outgoing, share),
                 None => Way {
@@ -266,8 +284,9 @@ impl<'a> Crossing<'_, 'a> {
             self.hop.endpoints.push(EndpointFact {
                 cluster,
                 address,
-                socket: endpoint.socket(),
+                socket: endpoint.socket().or_else(|| endpoint.tunnel()?.to),
                 health,
+                elsewhere: self.elsewhere(endpoint),
             });
         }
     }
@@ -320,7 +339,42 @@ impl<'a> Crossing<'_, 'a> {
                     .then(|| self.proxy.identity.iter().cloned().collect()),
             })
         });
-        way(Next::Forward(Forward { sent, destination }))
+        let elsewhere = endpoint
+            .and_then(|endpoint| self.elsewhere(endpoint))
+            .map(Into::into);
+        way(Next::Forward(Forward {
+            sent,
+            destination,
+            waypoint: None,
+            elsewhere,
+        }))
+    }
+
+    /// The id of an endpoint's cluster, where that is another than the proxy's own.
+    fn elsewhere(&self, endpoint: &Endpoint<'a>) -> Option<String> {
+        let own = self.proxy.cluster_id.as_deref()?;
+        endpoint.cluster_id().filter(|id| id != own)
+    }
+
+    /// An endpoint that is reached through a tunnel.
+    fn tunnel(&mut self, tunnel: Tunnel, outgoing: &Outgoing<'_>, weight: f64) -> Way {
+        let Some(destination) = tunnel.to.or(outgoing.original) else {
+            return Way::end(End::undecided("what a tunnel leads to"));
+        };
+        self.hop.tls = TlsMode::Istio;
+        let identity = self.proxy.identity.clone().unwrap_or_default();
+        Way {
+            weight: Some(weight),
+            cluster: None,
+            endpoint: Some(destination),
+            flags: Vec::new(),
+            next: Next::Forward(Forward {
+                sent: outgoing.tunnelled(&identity),
+                destination,
+                waypoint: tunnel.waypoint,
+                elsewhere: None,
+            }),
+        }
     }
 
     /// How an endpoint is talked to; a step where that is new.

@@ -44,7 +44,13 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
             else {
                 continue;
             };
-            if known.is_empty() || known.iter().any(|owner| behind.has(owner, labels)) {
+            // Of a host that nobody has, any pod would do.
+            let is_selected = if known.is_empty() {
+                behind.has_pod(None, None, labels)
+            } else {
+                known.iter().any(|owner| behind.has(owner, labels))
+            };
+            if is_selected {
                 continue;
             }
             let name = subset.str_at("name").unwrap_or_default();
@@ -97,11 +103,11 @@ impl<'m> Behind<'m> {
         if owner.id.is(Kind::Service) {
             return match selector(&["selector"]) {
                 Some(selector) => {
-                    self.has_pod(namespace, Some(selector), labels)
+                    self.has_pod(Some(namespace), Some(selector), labels)
                         || self.is_made(namespace, selector, labels)
                 }
                 // Its endpoints are kept by hand, so any pod of the namespace may be one.
-                None => self.has_pod(namespace, None, labels),
+                None => self.has_pod(Some(namespace), None, labels),
             };
         }
         let endpoints = owner.spec_list("endpoints");
@@ -115,17 +121,17 @@ impl<'m> Behind<'m> {
                 .iter()
                 .any(|endpoint| has_labels(labels, endpoint.get("labels")))
             || selector(&["workloadSelector", "labels"]).is_some_and(|selector| {
-                self.has_pod(namespace, Some(selector), labels)
+                self.has_pod(Some(namespace), Some(selector), labels)
                     || self.has_entry(namespace, selector, labels)
             })
     }
 
-    fn has_pod(&self, namespace: &str, selector: Option<&Node>, labels: &Node) -> bool {
+    fn has_pod(&self, namespace: Option<&str>, selector: Option<&Node>, labels: &Node) -> bool {
         let of_node = |label: &Member| &*label.key == HOSTNAME || LOCALITY.contains(&&*label.key);
         // What a pod has from its node does not lead to it.
         let own = (!labels.members().iter().any(of_node)).then_some(labels);
         let wanted: Vec<&Node> = selector.into_iter().chain(own).collect();
-        let mut near = self.mesh.pods_near(Some(namespace), &wanted);
+        let mut near = self.mesh.pods_near(namespace, &wanted);
         near.any(|pod| {
             selector.is_none_or(|selector| has_labels(selector, pod.labels()))
                 && has(self.mesh, pod, labels)
