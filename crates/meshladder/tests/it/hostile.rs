@@ -546,7 +546,7 @@ fn described(snapshot: &Snapshot) -> BTreeMap<ObjectRef, BTreeSet<(String, Strin
         question: Topic::Mesh,
         about: String::new(),
         cluster: None,
-        clusters: Vec::new(),
+        clusters: BTreeMap::new(),
         taken_at: None,
         verdict: Verdict::Healthy,
         findings: Vec::new(),
