@@ -231,7 +231,7 @@ fn doubt(findings: &mut [Finding], answers: &[RuleAnswer], snapshot: &Snapshot) 
     let pods = Need::Objects(Kind::Pod);
     let coverage = snapshot.coverage(&pods);
     let is_unread = matches!(coverage, Coverage::Denied(_) | Coverage::Lost(_));
-    let pods = is_unread.then(|| MissingFact::Unread(pods, coverage));
+    let pods = is_unread.then_some(MissingFact::Unread(pods, coverage));
     for finding in findings {
         let explains = |answer: &&RuleAnswer| {
             answer
