@@ -3,13 +3,16 @@
 use std::path::Path;
 
 use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Shape;
+use meshladder_capture::ztunnel::dump::ZtunnelDump;
+use meshladder_capture::ztunnel::policy::L4Policy;
 use meshladder_mesh::injection::Ca;
 use meshladder_mesh::network_policy::{Passage, XDS};
 use meshladder_mesh::views::PodTemplate;
 use meshladder_mesh::{Mesh, Object};
 
 use crate::expect::root;
-use crate::meshes::capture;
+use crate::meshes::{capture, shared};
 use crate::support::opened;
 
 fn mesh(bundle: &Path) -> Mesh {
@@ -105,4 +108,49 @@ fn a_webhook_left_behind_by_a_removed_revision_is_not_served() {
     assert_eq!(unserved.len(), 1);
     assert_eq!(unserved[0].config.id.name, "istio-sidecar-injector-1-22");
     assert!(unserved[0].fails_closed());
+}
+
+/// What istiod sent to ztunnels of a real mesh is what its objects come to, workload by workload.
+/// Of a ztunnel that was cut off from istiod nothing is known.
+#[test]
+fn objects_convert_to_the_policies_that_real_ztunnels_have() {
+    let mut bundles = vec![root().join("fixtures/ambient/bundle")];
+    if let Some(folder) = shared("meshes-ambient") {
+        for entry in std::fs::read_dir(folder).expect("the captures can be read") {
+            let path = entry.expect("an entry").path();
+            if !path.to_string_lossy().contains("cut-from-istiod") {
+                bundles.push(path.join("bundle.tar.gz"));
+            }
+        }
+    }
+    for bundle in bundles {
+        let snapshot = opened(&bundle);
+        let mesh = Mesh::build(&snapshot);
+        let mut count = 0;
+        for (ztunnel, id) in snapshot.proxies_with(Shape::ZtunnelDump) {
+            let document = snapshot.open(id).expect("a dump");
+            let dump = ZtunnelDump::read(&document.text).expect("a dump");
+            let mut held: Vec<L4Policy> = dump.policies.iter().map(|(p, _)| p.clone()).collect();
+            held.sort_by_key(L4Policy::key);
+            assert_eq!(
+                held,
+                mesh.l4_policies(),
+                "{ztunnel} of {}",
+                bundle.display()
+            );
+            for pod in mesh.objects.of_kind(Kind::Pod) {
+                let Some(workload) = dump.pod(&pod.id.namespace, &pod.id.name) else {
+                    continue;
+                };
+                count += 1;
+                let mut listed = mesh.l4_listed(pod);
+                let mut own: Vec<String> =
+                    workload.policies.iter().map(ToString::to_string).collect();
+                listed.sort();
+                own.sort();
+                assert_eq!(own, listed, "{} of {}", pod.id, bundle.display());
+            }
+        }
+        assert!(count > 0, "{} has no ztunnel", bundle.display());
+    }
 }

@@ -10,6 +10,7 @@ mod format;
 mod json;
 mod reader;
 mod record;
+mod tunnel;
 mod wrapping;
 
 pub use field::LogField;

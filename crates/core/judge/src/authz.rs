@@ -3,11 +3,14 @@
 
 use std::net::IpAddr;
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Snapshot;
-use meshladder_mesh::Mesh;
+use meshladder_mesh::ambient::Redirection;
+use meshladder_mesh::{Mesh, PodFacts};
 use meshladder_sim::state;
 use meshladder_sim::walk::{Call, Caller, Principal};
 
+mod ambient;
 mod dump;
 mod frame;
 mod objects;
@@ -118,6 +121,17 @@ impl<'s> Checker<'s> {
     pub fn check(&self, call: &Call, server: &PolicyServer) -> AuthzCheck {
         let caller = Who::of(call, self.mesh, self.objects);
         let port = port::find(self.objects, self.mesh, server, &call.to);
+        if let Some(decision) = ambient::decide(self, call, server) {
+            return AuthzCheck {
+                server: server.to_string(),
+                port: port.number.unwrap_or(call.to.port),
+                caller: caller.words(),
+                basis: Basis::Dump,
+                decision,
+                objects: None,
+                notes: server.notes.clone(),
+            };
+        }
         let by_dump = dump::decide(self, &caller.told(call), server, port.number, &caller);
         let is_plain = by_dump.as_ref().is_some_and(|by_dump| by_dump.is_plain);
         let caller = if is_plain {
@@ -224,7 +238,12 @@ impl Who {
             .trust_domains
             .first()
             .map_or("cluster.local", |domain| domain);
-        let own = pod.filter(|pod| pod.has_proxy);
+        // ztunnel speaks in the name of the pods that it has captured.
+        let is_captured = |pod: &PodFacts| {
+            let object = mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
+            object.is_some_and(|object| Redirection::of(object) == Redirection::Enabled)
+        };
+        let own = pod.filter(|pod| pod.has_proxy || is_captured(pod));
         let own = own.map(|pod| Principal::of(domain, &pod.namespace, &pod.service_account));
         let principal = call.principal.clone().or(own);
         let state = match (&principal, pod) {

@@ -91,6 +91,57 @@ fn every_golden_of_proxy_status_proxy_config_and_authz_check_is_matched() {
     }
 }
 
+/// Where istioctl lists what only a cluster has.
+const AMBIENT: [&str; 2] = ["istioctl ztunnel-config ", "istioctl waypoint "];
+
+#[test]
+fn every_golden_of_ztunnel_config_and_waypoint_is_matched_byte_for_byte() {
+    let own = root().join("fixtures/ambient");
+    let mut folders = vec![(own.join("golden"), own.join("bundle"))];
+    if let Some(folder) = shared("golden/ambient") {
+        let archive = folder.join("bundle.tar.gz");
+        folders.push((folder, archive));
+    }
+    for (folder, archive) in folders {
+        let goldens = ambient_goldens(&folder);
+        assert!(goldens.len() > 10, "only {} goldens found", goldens.len());
+        let capture = Unpacked::new(archive);
+        for (path, command, code) in goldens {
+            let golden = fs::read_to_string(&path).expect("a golden");
+            let run = capture.run(&command);
+            if code == "rc 0" {
+                assert_eq!(run.stdout, golden, "{command}");
+            }
+            assert_eq!(format!("rc {}", run.code), code, "{command}");
+        }
+    }
+}
+
+/// The goldens of listings: output, command and exit code.
+fn ambient_goldens(folder: &Path) -> Vec<(PathBuf, String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the goldens can be read") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "cmd") {
+                let text = fs::read_to_string(&path).expect("a command");
+                let mut lines = text.lines().map(str::to_owned);
+                let command = lines.next().expect("the command");
+                let code = lines.next().expect("the exit code");
+                let is_listed = AMBIENT.iter().any(|start| command.starts_with(start));
+                if is_listed && !command.contains(" generate ") {
+                    found.push((path.with_extension(""), command, code));
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 fn match_all(archive: PathBuf, goldens: &[(PathBuf, String, String)]) {
     let capture = Unpacked::new(archive);
     let mut wrong = Vec::new();

@@ -3,6 +3,7 @@
 use super::builtin;
 use super::format::LogFormat;
 use super::record::AccessRecord;
+use super::tunnel;
 use super::wrapping::{is_of_agent, unwrap};
 
 /// The formats to try: those that were given, then Istio's and Envoy's own.
@@ -80,6 +81,10 @@ impl<'f> LogReader<'f> {
     where
         'f: 'a,
     {
+        // ztunnel's lines look like an agent's, but for their scope.
+        if let Some(record) = tunnel::read(line) {
+            return LineKind::Access(record);
+        }
         if is_of_agent(line) {
             return LineKind::Other;
         }

@@ -4,11 +4,12 @@ use super::{DescribeFacts, DescriptionSection, callers, few, policies, service};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Part};
 use meshladder_mesh::Object;
+use meshladder_mesh::ambient::{NodeAgent, Redirection};
 use meshladder_mesh::injection::REVISION;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::services::{Protocol, ServicePort, is_ready, ports, target_port};
-use meshladder_mesh::views::PodTemplate;
+use meshladder_mesh::views::{Pod, PodTemplate};
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -55,6 +56,8 @@ fn identity(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
             ),
             pod,
         );
+    } else if facts.mesh.is_of_ambient(pod) {
+        ambient(facts, pod, &mut section);
     } else {
         let why = PodTemplate::of(pod)
             .map(|template| facts.mesh.injectors().injection(template).decided_by);
@@ -80,7 +83,9 @@ fn identity(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
         says,
         by: None,
     }));
-    expected(facts, pod, proxy.is_some(), &mut section);
+    if proxy.is_some() || !facts.mesh.is_of_ambient(pod) {
+        expected(facts, pod, proxy.is_some(), &mut section);
+    }
     let phase = pod
         .node
         .at(["status", "phase"])
@@ -104,6 +109,27 @@ fn identity(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
         None,
     );
     section
+}
+
+/// Whether ztunnel has it, what decided, and which one it is.
+fn ambient(facts: &DescribeFacts<'_>, pod: &Object, section: &mut DescriptionSection) {
+    let enrolment = facts.mesh.ambient_enrolment(pod);
+    let (by, _) = enrolment.decided_by;
+    let node = Pod::of(pod).node_name().map_or("", |node| node.value);
+    let ztunnel = facts.mesh.node_agent(NodeAgent::Ztunnel, node);
+    match enrolment.redirection {
+        Redirection::Enabled => {
+            section.object("yes", "ambient: ztunnel takes its traffic", by);
+        }
+        Redirection::Pending => {
+            section.object("no", "redirected, and ztunnel has not taken it over", by);
+        }
+        Redirection::None => section.object("no", "not captured", by),
+    }
+    match ztunnel {
+        Some(ztunnel) => section.object("ztunnel", format!("that of {node}"), ztunnel.object),
+        None => section.add("ztunnel", format!("none on {node}"), None),
+    }
 }
 
 /// A pod that would be made otherwise today.
@@ -268,17 +294,16 @@ fn outbound(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
         return section;
     }
     let scope = facts.mesh.scope(pod);
-    match facts
+    let sidecar = facts
         .mesh
         .sidecar_of(&Workload::of(pod))
-        .filter(|_| !is_router(pod))
-    {
-        Some(sidecar) => section.object("knows", "only the hosts that a Sidecar lets in", sidecar),
-        None => {
-            let says = "every host that is exported to its namespace";
-            let says = facts.unless_unread(&[Kind::Sidecar], says);
-            section.add("knows", says, None);
-        }
+        .filter(|_| !is_router(pod));
+    if let Some(sidecar) = sidecar {
+        section.object("knows", "only the hosts that a Sidecar lets in", sidecar);
+    } else {
+        let says = "every host that is exported to its namespace";
+        let says = facts.unless_unread(&[Kind::Sidecar], says);
+        section.add("knows", says, None);
     }
     let (is_registry_only, by) = facts.mesh.is_registry_only(scope);
     let says = if is_registry_only {

@@ -4,6 +4,7 @@ use super::pod::why;
 use super::virtual_service::{self, plain};
 use super::{DescribeFacts, DescriptionSection, callers, count, few};
 use meshladder_capture::Kind;
+use meshladder_mesh::ambient::waypoint::{Unbound, WaypointBinding};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::{Protocol, ports};
 use meshladder_mesh::traffic::{destinations, hosts};
@@ -12,6 +13,7 @@ use meshladder_text::tree::Node;
 
 pub(super) fn sections(facts: &DescribeFacts<'_>, service: &Object) -> Vec<DescriptionSection> {
     let mut sections = vec![about(service), endpoints(facts, service)];
+    sections.extend(waypoint(facts, service));
     sections.push(callers::section(facts, &[host(facts, service)], None));
     sections.extend(traffic(facts, service));
     sections.extend(exposed(facts, service));
@@ -44,6 +46,34 @@ fn about(service: &Object) -> DescriptionSection {
         );
     }
     section
+}
+
+/// The waypoint that a label names, and whether traffic goes through it.
+fn waypoint(facts: &DescribeFacts<'_>, service: &Object) -> Option<DescriptionSection> {
+    let mut section = DescriptionSection::new("Waypoint");
+    match facts.mesh.service_waypoint(service) {
+        WaypointBinding::None => return None,
+        WaypointBinding::Bound { gateway, label } => {
+            let name = format!("{}/{}", gateway.namespace(), gateway.name());
+            section.object(
+                name,
+                "traffic to the Service goes through it",
+                gateway.object,
+            );
+            section.object("named by", label.object.id.to_string(), label.object);
+        }
+        WaypointBinding::Unbound { label, why } => {
+            let why = match why {
+                Unbound::Missing => "there is no such Gateway",
+                Unbound::NotReady(_) => "it has no address",
+                Unbound::NotPermitted(_) => "it does not take this namespace",
+                Unbound::OtherTraffic(_) => "it is for other traffic",
+            };
+            let name = format!("{}/{}", label.namespace, label.name);
+            section.object(name, format!("traffic goes past it: {why}"), label.object);
+        }
+    }
+    Some(section)
 }
 
 /// From the selector to what is ready.

@@ -158,6 +158,9 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     // calling.
     if failure.line.details == plain_text::REFUSED {
         let is_asked = failure.is_own_call && matches!(scope, Scope::Workload { .. });
+        if !is_asked && demands_tls(facts, &finding) {
+            finding.is_side_effect();
+        }
         finding.severity(if failure.goes_on || is_asked {
             Severity::Warning
         } else {
@@ -189,6 +192,14 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     ));
     finding.hits(failure.pod.clone());
     finding
+}
+
+/// Whether it is about a policy that says STRICT, and does what it says.
+fn demands_tls(facts: &Facts<'_>, finding: &Finding) -> bool {
+    let subject = finding.subject.object();
+    let policy = subject.and_then(|object| facts.mesh.objects.find(object));
+    let mode = policy.and_then(|policy| policy.spec_at(["mtls", "mode"])?.str());
+    finding.subject.kind() == "PeerAuthentication" && mode == Some("STRICT")
 }
 
 /// Every application fails some request: of a whole mesh it is an alarm only where nothing that is

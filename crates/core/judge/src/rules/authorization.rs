@@ -27,6 +27,8 @@ mod token_refused;
 mod token_slip;
 mod unmatched;
 
+pub(super) use denial::{As, verdict, workload};
+
 pub(super) static RULES: &[&Rule] = &[
     &denied_by_policy::RULE,
     &not_in_allow_list::RULE,

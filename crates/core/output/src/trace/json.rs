@@ -114,6 +114,9 @@ struct HopJson<'a> {
     #[serde(rename = "cluster", skip_serializing_if = "Option::is_none")]
     in_cluster: Option<&'a str>,
     proxy: String,
+    /// `ztunnel`, which knows connections and no requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proxy_type: Option<&'static str>,
     direction: &'static str,
     listener: Option<&'a str>,
     filter_chain: Option<&'a str>,
@@ -164,6 +167,7 @@ impl<'a> HopJson<'a> {
         Self {
             in_cluster: hop.in_cluster.as_deref(),
             proxy: hop.proxy.namespaced_name(),
+            proxy_type: hop.is_ztunnel.then_some("ztunnel"),
             direction: hop.direction.word(),
             listener: hop.listener.as_deref(),
             filter_chain: hop.filter_chain.as_deref(),

@@ -25,18 +25,23 @@ pub fn to_text(trace: &Trace, call: &str, paint: Paint) -> String {
 }
 
 fn write_hop(out: &mut String, hop: &Hop, paint: Paint) {
+    let kind = if hop.is_ztunnel { ", ztunnel" } else { "" };
     let cluster = match &hop.in_cluster {
         Some(cluster) => format!(", {cluster}"),
         None => String::new(),
     };
     let _ = writeln!(
         out,
-        "\n{} ({}{cluster})",
+        "\n{} ({}{kind}{cluster})",
         hop.proxy.namespaced_name(),
         hop.direction.word()
     );
     for step in &hop.steps {
         write_step(out, step, paint);
+    }
+    // ztunnel logs connections, and no answers.
+    if hop.is_ztunnel {
+        return;
     }
     let log = &hop.log;
     let flags = if log.flags.is_empty() {

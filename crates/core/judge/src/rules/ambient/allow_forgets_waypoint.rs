@@ -177,7 +177,8 @@ fn forgetful<'f>(
     is_whole.then_some(object)
 }
 
-fn waypoint_identity(facts: &Facts<'_>, gateway: K8sGateway<'_>) -> String {
+/// As whom a waypoint calls, without `spiffe://`.
+pub(super) fn waypoint_identity(facts: &Facts<'_>, gateway: K8sGateway<'_>) -> String {
     let domain = facts
         .mesh
         .config

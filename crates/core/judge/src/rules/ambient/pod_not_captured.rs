@@ -13,7 +13,7 @@ use meshladder_text::tree::Node;
 pub(super) static RULE: Rule = Rule {
     code: "ML4008",
     name: "pod-not-captured",
-    aka: &["KIA1311"],
+    aka: &[],
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "every pod that should be in ambient mode is captured",
@@ -30,7 +30,7 @@ pub(super) static RULE: Rule = Rule {
 const ENABLED: &str = "AMBIENT_ENABLED";
 
 /// A pod that was just started may not have been captured yet.
-const START: i64 = 30;
+const START: i64 = 10;
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for (pod, enrolment) in pods(facts, case) {

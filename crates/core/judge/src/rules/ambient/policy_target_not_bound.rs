@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::meets::{hit_ends, is_captured, service};
+use super::meets::{got_through, hit_ends, is_captured, service};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
@@ -52,7 +52,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             {
                 continue;
             }
-            if case.is_some() && about.is_none() && !is_near(policy, called.flatten()) {
+            // That a policy is missed shows in what it lets through.
+            let is_missed =
+                case.is_none_or(|case| got_through(case) && is_near(policy, called.flatten()));
+            if about.is_none() && !is_missed {
                 continue;
             }
             let own = about.and_then(|about| {

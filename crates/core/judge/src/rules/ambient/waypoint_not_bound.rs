@@ -15,7 +15,7 @@ use meshladder_text::tree::Value;
 pub(super) static RULE: Rule = Rule {
     code: "ML4020",
     name: "waypoint-not-bound",
-    aka: &["KIA1317"],
+    aka: &["KIA1313"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every waypoint that a label names is there, ready, and takes what is bound to it",
@@ -32,7 +32,7 @@ pub(super) static RULE: Rule = Rule {
     ]),
     explains: &[
         "ML06", "ML07", "ML08", "ML09", "ML10", "ML4021", "ML4022", "ML4023", "ML4024", "ML4025",
-        "ML4026", "ML4001",
+        "ML4027", "ML4026", "ML4001",
     ],
     docs: include_str!("waypoint_not_bound.md"),
     check: Check::Either(check),
@@ -47,7 +47,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             None => true,
             Some(called) => called.is_some_and(|called| called.id == object.id),
         };
-        if !is_asked || is_of_gateway(object) {
+        let is_headless = object.is(Kind::Service) && Service::of(object).is_headless();
+        if !is_asked || is_headless || is_of_gateway(object) {
             continue;
         }
         out.examined();

@@ -5,7 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_mesh::views::{K8sGateway, Pod};
+use meshladder_mesh::views::{K8sGateway, Pod, Service};
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::{Node, Value};
 
@@ -35,6 +35,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut told: Vec<ObjectRef> = Vec::new();
     for object in facts.mesh.objects.of_kind(Kind::Service) {
         if called.is_some_and(|called| called.is_none_or(|called| called.id != object.id)) {
+            continue;
+        }
+        // Who calls a headless Service calls its pods.
+        if Service::of(object).is_headless() {
             continue;
         }
         let Some(gateway) = facts.mesh.service_waypoint(object).gateway() else {

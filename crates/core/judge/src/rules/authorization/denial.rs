@@ -77,15 +77,15 @@ pub(super) fn is_readable(facts: &Facts<'_>) -> bool {
 
 /// How the caller shows up, when not as it is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct As<'a> {
+pub(in crate::rules) struct As<'a> {
     /// With this service account.
-    pub(super) account: Option<&'a str>,
+    pub(in crate::rules) account: Option<&'a str>,
     /// With mutual TLS, whatever is used now.
-    pub(super) mutual_tls: bool,
+    pub(in crate::rules) mutual_tls: bool,
 }
 
 /// What the objects decide of the request at a server; none when the server is not known.
-pub(super) fn verdict(
+pub(in crate::rules) fn verdict(
     facts: &Facts<'_>,
     case: &Case<'_>,
     server: &PodFacts,
@@ -134,7 +134,11 @@ pub(super) fn verdict(
 }
 
 /// A pod as policies see it; a waypoint decides for the Service that is called.
-pub(super) fn workload<'w>(facts: &Facts<'_>, case: &Case<'w>, pod: &'w Object) -> Workload<'w> {
+pub(in crate::rules) fn workload<'w>(
+    facts: &Facts<'_>,
+    case: &Case<'w>,
+    pod: &'w Object,
+) -> Workload<'w> {
     let called = case
         .service
         .map(|s| (s.namespace.as_str(), s.name.as_str()));
