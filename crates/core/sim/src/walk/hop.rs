@@ -61,6 +61,21 @@ pub(super) struct Sent {
 }
 
 impl Forward {
+    /// A request that goes on as it is to where it was going.
+    fn plain(request: &Request, is_tcp: bool) -> Self {
+        Self {
+            sent: Rc::new(Sent {
+                request: request.clone(),
+                is_tcp,
+                unknown: None,
+                tunnel: None,
+            }),
+            destination: request.connection.destination,
+            waypoint: None,
+            elsewhere: None,
+        }
+    }
+
     /// The request as the next proxy gets it.
     pub(super) fn arrived(&self) -> Request {
         let mut request = self.sent.request.clone();
@@ -282,18 +297,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                 if self.inbound && is_mutual {
                     return vec![Way::end(wire::without_proxy(connection.destination, true))];
                 }
-                let sent = Rc::new(Sent {
-                    request: request.clone(),
-                    is_tcp,
-                    unknown: None,
-                    tunnel: None,
-                });
-                let forward = Forward {
-                    sent,
-                    destination: connection.destination,
-                    waypoint: None,
-                    elsewhere: None,
-                };
+                let forward = Forward::plain(request, is_tcp);
                 return vec![Way {
                     next: Next::Forward(forward),
                     ..Way::end(End::undecided(""))
