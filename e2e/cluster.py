@@ -1,6 +1,5 @@
 """The cluster under test, and the programs that ask it. KUBECONFIG names the cluster, MESHLADDER the binary."""
 
-import base64
 import json
 import os
 import subprocess
@@ -163,7 +162,3 @@ def rules(kind, allowed, namespace=None):
         "metadata": {"name": "of-the-user", **place},
         "rules": [{"apiGroups": [group], "resources": resources, "verbs": verbs} for group, resources, verbs in allowed],
     }
-
-
-def decoded(text):
-    return base64.b64decode(text).decode()

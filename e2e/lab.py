@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import signal
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,20 +14,27 @@ SCENARIOS = Path(LAB or ".") / "scenarios"
 RUN = Path(os.environ.get("LAB", ".")) / "run"
 
 
-def lab(*words, timeout=300):
-    return run([Path(LAB) / words[0], *words[1:]], timeout=timeout)
+def lab(*words, env=None, timeout=300):
+    return run([Path(LAB) / words[0], *words[1:]], env, timeout)
 
 
 @contextmanager
 def broken(scenario):
     """The mesh with a scenario's fault in it, and what is known of it; healed again afterwards."""
-    try:
-        done = lab("scenario", "run", scenario, "--keep")
-        assert done.code == 0, done
-        yield json.loads((SCENARIOS / scenario / "scenario.json").read_text())
-    finally:
-        done = lab("scenario", "reset")
-        assert done.out.rstrip().endswith("\nready"), done
+    known = json.loads((SCENARIOS / scenario / "scenario.json").read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        # The lab tries the fix before it returns, and we want the fault.
+        copy = Path(folder) / scenario
+        shutil.copytree(SCENARIOS / scenario, copy)
+        truth = {key: value for key, value in known["truth"].items() if key not in ("fix", "after")}
+        (copy / "scenario.json").write_text(json.dumps({**known, "truth": truth}))
+        try:
+            done = lab("scenario", "run", scenario, "--keep", env={"LAB_SCENARIOS": folder})
+            assert done.code == 0, done
+            yield known
+        finally:
+            done = lab("scenario", "reset")
+            assert done.out.rstrip().endswith("\nready"), done
 
 
 def pids_of(daemon):

@@ -99,7 +99,9 @@ pub fn open_named(
         };
         let gathered = gather::gather(source, options, &mut store)?;
         for (name, mut settled) in layout::settle(gathered, &mut store)? {
-            settled.meta.name = cluster.map(str::to_owned);
+            // Bundles side by side in one source are one of each cluster.
+            let folder = Some(name.clone()).filter(|folder| !folder.is_empty());
+            settled.meta.name = folder.or_else(|| cluster.map(str::to_owned));
             let dash = if number.is_empty() || name.is_empty() {
                 ""
             } else {

@@ -92,8 +92,9 @@ pub struct Wish {
     pub needs: BTreeSet<Need>,
     /// Objects in this namespace only.
     pub only: Option<String>,
-    /// Where the whole cluster may not be listed: the namespace that is asked about.
-    pub namespace: Option<String>,
+    /// Where the whole cluster may not be listed: the namespaces that are asked about, else that of
+    /// the context.
+    pub namespaces: Vec<String>,
     /// Istio's own namespace.
     pub istio_namespace: String,
     /// Objects not to read, by kind, namespace and name: somebody has a newer version of them.

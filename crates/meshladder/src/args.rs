@@ -220,7 +220,9 @@ fn as_plugin(command: clap::Command) -> clap::Command {
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
     let command = command(words.first());
     let usage = match subcommand(&command, &words).map(clap::Command::get_name) {
-        Some("proxy-status" | "proxy-config" | "analyze" | "describe") => exit::ISTIOCTL_USAGE,
+        Some("proxy-status" | "proxy-config" | "analyze" | "describe" | "remote-clusters") => {
+            exit::ISTIOCTL_USAGE
+        }
         _ => exit::USAGE,
     };
     // clap prints what is wrong before `--color` is parsed.

@@ -24,6 +24,7 @@ mod prometheus;
 mod proxy_config;
 mod proxy_status;
 mod rbac;
+mod remote_clusters;
 mod request;
 mod runbook;
 mod snapshot;
@@ -36,6 +37,7 @@ mod ztunnel_config;
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.command {
         Command::ProxyStatus(status) => proxy_status::run(&args.global, status),
+        Command::RemoteClusters => remote_clusters::run(&args.global),
         Command::ProxyConfig(config) => proxy_config::run(&args.global, config),
         Command::ZtunnelConfig(config) => ztunnel_config::run(&args.global, config),
         Command::Waypoint(waypoint) => waypoint::run(&args.global, waypoint),

@@ -130,11 +130,10 @@ pub(crate) async fn objects(
 
 /// Where to look for objects, and where for pods.
 fn places(cluster: &Cluster, wish: &Wish) -> (ListScope, ListScope) {
-    let mut else_in = vec![
-        wish.namespace
-            .clone()
-            .unwrap_or_else(|| cluster.namespace.clone()),
-    ];
+    let mut else_in = wish.namespaces.clone();
+    if else_in.is_empty() {
+        else_in.push(cluster.namespace.clone());
+    }
     if !else_in.contains(&wish.istio_namespace) && !wish.istio_namespace.is_empty() {
         else_in.push(wish.istio_namespace.clone());
     }

@@ -13,10 +13,10 @@ use serde_json::json;
 pub(crate) const VERSION: &str = "version.json";
 
 /// What rules read.
-const RULES: [&str; 2] = ["syncz", "mesh"];
+const RULES: [&str; 4] = ["syncz", "mesh", "clusterz", "networkz"];
 
 /// What a bundle holds beside it.
-const MORE: [&str; 13] = [
+const MORE: [&str; 11] = [
     "registryz",
     "endpointShardz",
     "configz",
@@ -24,9 +24,7 @@ const MORE: [&str; 13] = [
     "inject",
     "push_status",
     "authorizationz",
-    "clusterz",
     "instancesz",
-    "networkz",
     "resourcesz",
     "telemetryz",
     "endpointz",

@@ -59,17 +59,13 @@ impl Mesh {
     /// else of the root namespace. A wildcard in the client's namespace goes before a full name in
     /// the service's.
     pub fn destination_rule(&self, client: Scope<'_>, host: &str) -> Option<HostRules<'_>> {
-        let covering = self.destination_rules_of(host);
-        if covering.is_empty() {
-            return None;
-        }
-        // Rules with a selector are for some pods of a namespace, whose labels decide.
-        if covering.iter().any(|rule| selector(rule.spec()).is_some()) {
-            return self.find_destination_rule(client, host, &covering);
-        }
         let all = self.objects.of_kind(Kind::DestinationRule);
+        // Rules with a selector are for some pods of a namespace, whose labels decide.
+        if self.index.has_selecting_rules {
+            return self.find_destination_rule(client, host);
+        }
         let (rules, found_in) = self.calls.destination_rules(client, host, || {
-            let found = self.find_destination_rule(client, host, &covering)?;
+            let found = self.find_destination_rule(client, host)?;
             let positions = found.rules.iter().filter_map(|rule| position(all, rule));
             Some((positions.collect(), found.found_in))
         })?;
@@ -79,12 +75,11 @@ impl Mesh {
         })
     }
 
-    fn find_destination_rule<'m>(
-        &'m self,
-        client: Scope<'_>,
-        host: &str,
-        covering: &[&'m Object],
-    ) -> Option<HostRules<'m>> {
+    fn find_destination_rule(&self, client: Scope<'_>, host: &str) -> Option<HostRules<'_>> {
+        let covering = self.destination_rules_of(host);
+        if covering.is_empty() {
+            return None;
+        }
         let service = self
             .registry(client, host)
             .first()

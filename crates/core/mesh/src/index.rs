@@ -18,6 +18,8 @@ use meshladder_text::tree::Node;
 pub(super) struct Index {
     pub(super) virtual_services: HostIndex,
     pub(super) destination_rules: HostIndex,
+    /// Whether a DestinationRule is for some pods only.
+    pub(super) has_selecting_rules: bool,
     pub(super) service_entries: HostIndex,
     /// EndpointSlices by namespace and name of their Service.
     slices: BTreeMap<Text, BTreeMap<String, Vec<usize>>>,
@@ -58,6 +60,10 @@ impl Index {
             service_entries: by_host(objects, domain, Kind::ServiceEntry, |object| {
                 object.spec_list("hosts")
             }),
+            has_selecting_rules: objects
+                .of_kind(Kind::DestinationRule)
+                .iter()
+                .any(|rule| selector(rule.spec()).is_some()),
             slices: BTreeMap::new(),
             running_at: BTreeMap::new(),
             pods: LabelIndex::of(

@@ -12,6 +12,7 @@ pub mod flag_rates;
 pub mod listener;
 pub mod log_level;
 pub mod logs;
+pub mod remote_clusters;
 pub mod route;
 pub mod secret;
 pub mod status;

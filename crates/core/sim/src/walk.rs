@@ -26,7 +26,7 @@ mod object;
 mod proxy;
 mod wire;
 
-pub use across::{name_documents, trace_across};
+pub use across::{documents_of, name_documents, trace_across};
 pub use call::{Call, Caller, Principal, Scheme, Url};
 pub use documents::{Documents, OpenedDocuments};
 use hop::{Forward, Next, Sent, Way, branch};
@@ -67,6 +67,8 @@ pub struct Walk<'d> {
     addresses: RefCell<HashMap<String, IpAddr>>,
     /// Who answers at an address.
     servers: RefCell<HashMap<IpAddr, Server>>,
+    /// The cluster's name, where there are several.
+    name: Option<&'d str>,
     /// The walks of the mesh's other clusters, by name.
     beside: Vec<(&'d str, Walk<'d>)>,
 }
@@ -97,6 +99,7 @@ impl<'d> Walk<'d> {
                 .collect(),
             addresses: RefCell::default(),
             servers: RefCell::default(),
+            name: None,
             beside: Vec::new(),
         }
     }
@@ -109,7 +112,12 @@ impl<'d> Walk<'d> {
             detail,
             now: self.documents.snapshot.taken_at(),
         };
-        let (hops, mut branches) = walker.walk();
+        let (mut hops, mut branches) = walker.walk();
+        if let Some(name) = self.name {
+            for hop in &mut hops {
+                hop.in_cluster.get_or_insert_with(|| name.to_owned());
+            }
+        }
         // The likeliest end first; among equals the order of the walk.
         branches.sort_by(|a, b| b.weight.unwrap_or(0.0).total_cmp(&a.weight.unwrap_or(0.0)));
         let undecided = || End::undecided("which proxy the request meets");

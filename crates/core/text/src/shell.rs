@@ -1,7 +1,7 @@
 //! Command lines that a person may copy into a shell: every word of the input in them is one word
 //! there, whatever it holds.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// A command line. Its fixed text is in the program; what comes from elsewhere is quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,8 @@ impl ShellCommand {
         while text.lines().any(|line| line.trim_end() == mark) {
             mark.push('_');
         }
-        self.0.push_str(&format!(" <<'{mark}'\n{text}\n{mark}"));
+        // A String takes all text.
+        let _ = write!(self.0, " <<'{mark}'\n{text}\n{mark}");
         self
     }
 }

@@ -117,6 +117,12 @@ Examples:
   meshladder ps -n shop -o json -s bug-report.tar.gz"
     )]
     ProxyStatus(ProxyStatus),
+    /// Which clusters each istiod watches, by which remote secret, and whether it has read them
+    #[command(before_help = "\
+Examples:
+  meshladder remote-clusters -s east=east.tar.gz -s west=west.tar.gz
+  meshladder remote-clusters --context east --context west")]
+    RemoteClusters,
     /// What a proxy has: clusters, listeners, routes, endpoints, secrets
     #[command(
         visible_alias = "pc",

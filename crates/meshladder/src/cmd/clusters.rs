@@ -87,6 +87,22 @@ fn answer(
     )
 }
 
+/// The cluster that requests of a list are made in.
+pub(super) fn of_caller<'c>(
+    global: &Global,
+    flags: &RequestFlags,
+    clusters: &'c Clusters,
+) -> Result<&'c Cluster, Failure> {
+    if let Some(cluster) = named(clusters, flags.cluster.as_deref())? {
+        return Ok(cluster);
+    }
+    if flags.from.is_none() {
+        let what = "in which cluster are the requests made?";
+        return Err(Failure::new(USAGE, what).hint("say which with --cluster NAME"));
+    }
+    call(global, flags, clusters).map(|(home, _)| home)
+}
+
 /// The caller's cluster, and the call as it is made there.
 fn call<'c>(
     global: &Global,

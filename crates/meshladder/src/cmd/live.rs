@@ -12,10 +12,10 @@ use meshladder_collect::live::{
     Access, Choice, Limits, Logs, ProxyWish, Purpose, Session, Tally, Wish,
 };
 use meshladder_judge::ladder::{self, Plan, Scope};
-use meshladder_mesh::Mesh;
 use meshladder_mesh::ambient::NodeAgent;
 use meshladder_mesh::target::Target;
-use meshladder_sim::walk::Call;
+use meshladder_mesh::{Clusters, Mesh};
+use meshladder_sim::walk::{Call, Caller, Url};
 
 use super::{request, target};
 use crate::args::Global;
@@ -136,7 +136,7 @@ fn follow(tally: Arc<Tally>) {
 pub(super) fn wish(global: &Global, purpose: Purpose, logs: Option<Logs>) -> Wish {
     Wish {
         needs: purpose.needs(),
-        namespace: namespace(global).map(str::to_owned),
+        namespaces: namespace(global).map(str::to_owned).into_iter().collect(),
         istio_namespace: global.cluster.istio_namespace.clone(),
         whole: purpose == Purpose::Snapshot,
         logs,
@@ -193,7 +193,22 @@ pub(super) fn request(
 ) -> Result<Snapshot, Failure> {
     let mut session = connect(global)?;
     let logs = logs(reading);
-    let mut snapshot = session.objects(&wish(global, Purpose::Why, Some(logs)))?;
+    let mut wish = wish(global, Purpose::Why, Some(logs));
+    wish.namespaces.extend(ends(flags, namespace(global)));
+    wish.namespaces.sort();
+    wish.namespaces.dedup();
+    let mut snapshot = session.objects(&wish)?;
+    if let (None, false, Some(clusters)) = (&reading.proxies, is_many, Clusters::of(&snapshot)) {
+        let met = across(global, flags, &clusters);
+        let snapshot = read(
+            &mut session,
+            snapshot,
+            Some(Choice::These(met)),
+            Some(logs),
+            true,
+        )?;
+        return unless_interrupted(&session, snapshot);
+    }
     if reading.proxies.is_some() || is_many {
         let chosen = choice(global, &snapshot, reading.proxies.as_ref())?;
         let snapshot = read(&mut session, snapshot, chosen, Some(logs), false)?;
@@ -223,6 +238,58 @@ pub(super) fn request(
     };
     let snapshot = along(&mut session, snapshot, &ask, logs)?;
     unless_interrupted(&session, snapshot)
+}
+
+/// The namespaces of a request's two ends, as far as the command line names them.
+fn ends(flags: &RequestFlags, namespace: Option<&str>) -> Vec<String> {
+    let caller = flags.from.as_deref().filter(|from| *from != "outside");
+    let caller = caller.and_then(|from| Target::parse(from, namespace).ok());
+    let mut ends: Vec<String> = caller
+        .and_then(|target| Some(target.namespace()?.to_owned()))
+        .into_iter()
+        .collect();
+    // `catalog.shop`, `catalog.shop.svc.cluster.local`
+    if let Some(url) = flags.to.as_deref().and_then(|to| Url::parse(to).ok())
+        && let Some(server) = url.host.split('.').nth(1)
+    {
+        ends.push(server.to_owned());
+    }
+    ends
+}
+
+/// The proxies that a request may meet in several clusters: the caller's, those of the Service, and
+/// the gateways between networks.
+fn across(global: &Global, flags: &RequestFlags, clusters: &Clusters) -> Vec<ProxyRef> {
+    let mut met = BTreeSet::new();
+    for cluster in clusters.iter() {
+        let (snapshot, mesh) = (&cluster.snapshot, &cluster.mesh);
+        let mut pods = Vec::new();
+        if let Ok(call) = request::call(flags, namespace(global), snapshot, mesh) {
+            let own = if let Caller::Pod { namespace, name } = &call.from {
+                pods.push((namespace.clone(), name.clone()));
+                namespace.as_str()
+            } else {
+                "default"
+            };
+            if let Some(service) = mesh.service_named(&call.to.host.to_ascii_lowercase(), own) {
+                let servers = mesh.pods_of(service);
+                pods.extend(servers.map(|pod| (pod.namespace.clone(), pod.name.clone())));
+            }
+        }
+        for gateway in mesh.network_gateways() {
+            let behind = mesh.running_pods_of(gateway.service);
+            pods.extend(behind.iter().map(|pod| {
+                let id = &pod.id;
+                (id.namespace.to_string(), id.name.to_string())
+            }));
+        }
+        met.extend(pods.into_iter().map(|(namespace, pod)| ProxyRef {
+            source: cluster.source.clone(),
+            namespace,
+            pod,
+        }));
+    }
+    met.into_iter().collect()
 }
 
 /// Reads hop by hop the proxies that a question meets; which it is may be known only with what was
@@ -353,7 +420,7 @@ pub(super) fn of_documents(shape: Shape, sections: &[Section], port: u16) -> Pro
 pub(super) fn ztunnels(global: &Global, port: u16) -> Result<Snapshot, Failure> {
     let mut session = connect_like_istioctl(global, false)?;
     let all = Wish {
-        namespace: None,
+        namespaces: Vec::new(),
         ..wish(global, Purpose::ProxyConfig, None)
     };
     let snapshot = session.objects(&all)?;

@@ -141,6 +141,13 @@ fn write(
     Ok(out.flush()?)
 }
 
+/// The revision of each istiod, by source and pod.
+pub(super) fn revisions(snapshot: &Snapshot) -> BTreeMap<(String, String), String> {
+    let pods = Pods::read(snapshot);
+    let named = |(istiod, revision): (Istiod, String)| ((istiod.source, istiod.pod), revision);
+    pods.revisions.into_iter().map(named).collect()
+}
+
 /// An istiod's pod, and the source it was seen in when there are several.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Istiod {

@@ -7,7 +7,7 @@ use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::Clusters;
 use meshladder_output::trace::{to_json, to_text};
 use meshladder_sim::trace::{EndKind, Trace as Walked};
-use meshladder_sim::walk::{self, Call};
+use meshladder_sim::walk::{self, Call, Documents, Walk};
 
 use super::{clusters, ladder, request, source};
 use crate::args::{Global, TextOrJson, Trace};
@@ -35,13 +35,21 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
         ));
     }
     let snapshot = source::for_request(global, &args.request, &args.reading, requests.is_some())?;
-    if let (None, Some(clusters)) = (requests, Clusters::of(&snapshot)) {
-        let (trace, call) = clusters::trace(global, args, &clusters)?;
-        return print(&trace, &call, &snapshot, args);
+    if let Some(clusters) = Clusters::of(&snapshot) {
+        let Some(path) = requests else {
+            let (trace, call) = clusters::trace(global, args, &clusters)?;
+            return print(&trace, &call, &snapshot, args);
+        };
+        let home = clusters::of_caller(global, &args.request, &clusters)?;
+        let documents = walk::documents_of(&clusters);
+        let walk = Walk::among(&clusters, home, &documents);
+        return many::run(global, args, path, (&home.snapshot, &home.mesh), walk);
     }
     let mesh = source::mesh(&snapshot);
     if let Some(path) = requests {
-        return many::run(global, args, path, &snapshot, &mesh);
+        let documents = Documents::of(&snapshot);
+        let walk = Walk::new(&documents, &mesh);
+        return many::run(global, args, path, (&snapshot, &mesh), walk);
     }
     let call = request::call(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     let keep = args.verbose || args.output == TextOrJson::Json;

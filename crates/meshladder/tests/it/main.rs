@@ -4,6 +4,7 @@ mod analyze;
 mod authz;
 mod bad_input;
 mod cli;
+mod clusters;
 mod connecting;
 mod describe;
 mod diff;

@@ -205,10 +205,10 @@ fn a_list_whose_pages_expire_in_its_second_namespace_keeps_those_of_the_first() 
     ));
     let mut session = session(&fake, quick());
     let needs = [Need::of_path("k8s/pods.json")].into();
-    let namespace = Some("istio-system".to_owned());
+    let namespaces = vec!["istio-system".to_owned()];
     let wish = Wish {
         needs,
-        namespace,
+        namespaces,
         istio_namespace: "shop".to_owned(),
         ..Wish::default()
     };

@@ -11,7 +11,8 @@ pub(super) fn problem(doc: &Document) -> Option<Problem> {
         return None;
     }
     let root = Raw::of(&doc.text).ok()?;
-    if root.kind() != ValueKind::Object {
+    // What is cut short is told by who reads to the end.
+    if root.kind() != ValueKind::Object || !root.text().trim_end().ends_with('}') {
         return None;
     }
     let fault = if root.get("items").is_some() {

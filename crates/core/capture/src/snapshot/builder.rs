@@ -169,7 +169,7 @@ pub(super) fn not_utf8(origin: &str, text: &str, at: usize) -> Problem {
 /// What the ends of a document tell without reading it: JSON that is cut short, or something else
 /// in its place, does not begin and end with one pair of brackets.
 pub(super) fn damage(id: &DocId, origin: &str, text: &str) -> Option<Problem> {
-    let is_json = id.as_str().ends_with(".json");
+    let is_json = id.as_str().rsplit('.').next() == Some("json");
     if !is_json || matches!(id.shape(), Shape::Other | Shape::Log) {
         return None;
     }

@@ -294,17 +294,16 @@ fn outbound(facts: &DescribeFacts<'_>, pod: &Object) -> DescriptionSection {
         return section;
     }
     let scope = facts.mesh.scope(pod);
-    match facts
+    let sidecar = facts
         .mesh
         .sidecar_of(&Workload::of(pod))
-        .filter(|_| !is_router(pod))
-    {
-        Some(sidecar) => section.object("knows", "only the hosts that a Sidecar lets in", sidecar),
-        None => {
-            let says = "every host that is exported to its namespace";
-            let says = facts.unless_unread(&[Kind::Sidecar], says);
-            section.add("knows", says, None);
-        }
+        .filter(|_| !is_router(pod));
+    if let Some(sidecar) = sidecar {
+        section.object("knows", "only the hosts that a Sidecar lets in", sidecar);
+    } else {
+        let says = "every host that is exported to its namespace";
+        let says = facts.unless_unread(&[Kind::Sidecar], says);
+        section.add("knows", says, None);
     }
     let (is_registry_only, by) = facts.mesh.is_registry_only(scope);
     let says = if is_registry_only {

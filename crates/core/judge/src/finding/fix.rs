@@ -110,7 +110,7 @@ impl Fix {
     pub fn merge(object: &ObjectRef, patch: Value) -> Self {
         let text = on("kubectl patch {} {}", object)
             .then(&shell::command(" --type merge -p {}", &[&patch.to_json()]));
-        Self::change(Risk::Reversible, text, object, Patch::Merge(patch))
+        Self::change(Risk::Reversible, &text, object, Patch::Merge(patch))
     }
 
     /// A JSON patch: operations at places of the object, one after the other.
@@ -120,14 +120,14 @@ impl Fix {
             " --type json -p {}",
             &[&Patch::json_text(&ops)],
         ));
-        Self::change(Risk::Reversible, text, object, Patch::Json(ops))
+        Self::change(Risk::Reversible, &text, object, Patch::Json(ops))
     }
 
     /// Deletes the object.
     pub fn delete(object: &ObjectRef) -> Self {
         Self::change(
             Risk::Disruptive,
-            on("kubectl delete {} {}", object),
+            &on("kubectl delete {} {}", object),
             object,
             Patch::Delete,
         )
@@ -137,7 +137,7 @@ impl Fix {
     pub fn create(object: &ObjectRef, yaml: impl Into<String>) -> Self {
         let yaml = yaml.into();
         let text = ShellCommand::from("kubectl apply -f -").reading(yaml.trim_end());
-        Self::change(Risk::Reversible, text, object, Patch::Create(yaml))
+        Self::change(Risk::Reversible, &text, object, Patch::Create(yaml))
     }
 
     /// It cannot be checked in memory, and this is why.
@@ -155,7 +155,7 @@ impl Fix {
         }
     }
 
-    fn change(risk: Risk, text: ShellCommand, object: &ObjectRef, patch: Patch) -> Self {
+    fn change(risk: Risk, text: &ShellCommand, object: &ObjectRef, patch: Patch) -> Self {
         let change = Some(Change {
             object: object.clone(),
             patch,

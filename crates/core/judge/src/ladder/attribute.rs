@@ -1,6 +1,6 @@
 //! Third stage: causes are told from symptoms, and what is missing from what is known.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::raise::RuleAnswer;
 use super::weigh::WeighedFindings;
@@ -91,14 +91,18 @@ pub(super) fn causes(findings: &mut Vec<Finding>) {
     let is_cause = |cause: &Finding, symptom: &Finding| {
         explains(cause, symptom) && !(gives_way(cause, symptom) && explains(symptom, cause))
     };
+    let by_code = by_code(findings);
     let explained: Vec<Vec<String>> = findings
         .iter()
         .map(|symptom| {
-            findings
-                .iter()
-                .filter(|cause| is_cause(cause, symptom))
-                .map(Finding::id)
-                .collect()
+            let mut causes: Vec<usize> = Vec::new();
+            for (code, all) in &by_code {
+                if names(code, symptom.code) {
+                    causes.extend(all.iter().filter(|at| is_cause(&findings[**at], symptom)));
+                }
+            }
+            causes.sort_unstable();
+            causes.into_iter().map(|at| findings[at].id()).collect()
         })
         .collect();
     for (finding, caused_by) in findings.iter_mut().zip(explained) {
@@ -122,6 +126,21 @@ pub(super) fn causes(findings: &mut Vec<Finding>) {
             f.id(),
         )
     });
+}
+
+/// Where the findings of each code are.
+fn by_code(findings: &[Finding]) -> BTreeMap<&'static str, Vec<usize>> {
+    let mut by_code: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
+    for (at, finding) in findings.iter().enumerate() {
+        by_code.entry(finding.code).or_default().push(at);
+    }
+    by_code
+}
+
+/// Whether the rule of a code names another as what it explains.
+fn names(cause: &str, symptom: &str) -> bool {
+    let rule = rules::named(cause).filter(|_| cause != symptom);
+    rule.is_some_and(|rule| rule.explains.iter().any(|code| symptom.starts_with(code)))
 }
 
 /// Of two findings that explain each other, which one is the symptom: on one rung the later, else
@@ -153,17 +172,9 @@ pub(super) fn unsettled(findings: &mut [Finding]) -> Vec<MissingFact> {
 }
 
 fn explains(cause: &Finding, symptom: &Finding) -> bool {
-    let named = || {
-        rules::named(cause.code).is_some_and(|rule| {
-            rule.explains
-                .iter()
-                .any(|code| symptom.code.starts_with(code))
-        })
-    };
     cause.is_loud()
         && symptom.is_loud()
-        && cause.code != symptom.code
-        && named()
+        && names(cause.code, symptom.code)
         && meet(cause, symptom)
         && (cause.cluster == symptom.cluster || bears_elsewhere(cause))
 }

@@ -2,12 +2,13 @@
 //! them; one root cause of all of it comes first.
 
 use super::attribute::{self, Attribution};
+use super::logged::{self, LoggedFailure};
 use super::raise::{self, RuleAnswer};
 use super::weigh::{self, WeighedFindings};
 use super::{ClimbContext, Question, Scope, climbed, compose, verify};
-use crate::finding::{Finding, Fix, MissingFact, Trial};
+use crate::finding::{Finding, Fix, MissingFact, Rung, Severity, Subject, Trial};
 use crate::report::{self, Report, Verdict};
-use crate::rules::{Check, CrossedRequest, Crossing, Lens, Rule};
+use crate::rules::{self, Check, CrossedRequest, Crossing, Lens, Rule};
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Cluster, Clusters};
@@ -66,6 +67,7 @@ pub fn climb_clusters_along(
         pool.climb(&rules, cluster, is_home, &asked, walked);
     }
     pool.join(&rules, &Crossing { clusters, request }, &question.scope);
+    pool.ask_failures(whole, clusters, question.threads);
     let (answers, attribution) = pool.attribute(whole);
     let coverage = compose::coverage(&rules, Lens::Mesh, whole);
     let about = question.scope.in_words();
@@ -93,6 +95,8 @@ struct Pool {
     findings: Vec<Finding>,
     missing: Vec<MissingFact>,
     unexplained: Option<MissingFact>,
+    /// Requests that failed, by the name of the caller's cluster.
+    failures: Vec<(String, LoggedFailure)>,
 }
 
 impl Pool {
@@ -111,8 +115,10 @@ impl Pool {
         let faults = Faults::default();
         let context = ClimbContext::new(question, snapshot, mesh, &fleet, &faults, walked);
         let mut answers = raise::raise(rules, of_proxies, &context);
-        // What the server's side cannot tell without the caller's, the caller's cluster tells.
-        if !is_home {
+        // What the server's side cannot tell without the caller's, the caller's cluster tells; and
+        // the caller's side knows nothing of servers in another.
+        let is_left = is_home && walked.is_some_and(|(trace, _)| has_left(trace));
+        if !is_home || is_left {
             for answer in &mut answers {
                 answer.sink.unknown.clear();
             }
@@ -121,7 +127,9 @@ impl Pool {
         // Of the server's side only what bears on the request is told: whose identity comes and how
         // it ends, the caller's side knows better.
         if !is_home {
-            findings.retain(Finding::is_loud);
+            findings.retain(|finding| finding.is_loud() && finding.subject != Subject::Request);
+        } else if is_left {
+            findings.retain(|finding| finding.is_loud() || finding.rung != Rung::Upstream);
         }
         verify::each(&mut findings, &context);
         let case = context.case.as_ref();
@@ -133,6 +141,11 @@ impl Pool {
         }
         if is_home {
             self.unexplained = case.and_then(attribute::unexplained);
+        }
+        if question.scope.call().is_none() {
+            let failed = logged::calls(&context.facts, &question.scope);
+            let failed = failed.into_iter().map(|one| (cluster.name.clone(), one));
+            self.failures.extend(failed);
         }
         for mut finding in findings {
             place(&mut finding, cluster);
@@ -168,6 +181,34 @@ impl Pool {
         }
     }
 
+    /// Asks about the requests that proxies say failed: what joins the clusters may be why.
+    fn ask_failures(&mut self, whole: &Snapshot, clusters: &Clusters, threads: usize) {
+        for (name, failure) in std::mem::take(&mut self.failures) {
+            let Some(home) = clusters.find(&name) else {
+                continue;
+            };
+            let LoggedFailure {
+                call,
+                seen,
+                mut proof,
+            } = failure;
+            let question = Question {
+                scope: Scope::Request(Box::new(call)),
+                seen: Some(seen),
+                threads,
+            };
+            let report = climb_clusters(whole, clusters, Some(home), &question);
+            let first = report.findings.into_iter().map(|told| told.finding).next();
+            let Some(mut root) = first.filter(|root| root.is_loud() && is_of_joints(root)) else {
+                continue;
+            };
+            proof.doc = home.whole_id(&proof.doc);
+            root.see(proof);
+            self.findings.retain(|known| known.id() != root.id());
+            self.findings.push(root);
+        }
+    }
+
     /// Tells causes from symptoms over all clusters.
     fn attribute(mut self, whole: &Snapshot) -> (Vec<RuleAnswer>, Attribution) {
         let mut findings = self.findings;
@@ -195,6 +236,16 @@ impl Pool {
         };
         (self.answers, attribution)
     }
+}
+
+/// Whether a request ends in other clusters than the one whose part of the walk this is.
+fn has_left(trace: &Trace) -> bool {
+    let mut branches = trace.branches.iter();
+    !trace.branches.is_empty() && branches.all(|branch| branch.end.in_cluster.is_some())
+}
+
+fn is_of_joints(finding: &Finding) -> bool {
+    rules::named(finding.code).is_some_and(|rule| matches!(rule.check, Check::Clusters(_)))
 }
 
 /// What a cluster is asked: the question itself, or, of another than the caller's, the server's
@@ -259,13 +310,15 @@ fn seen_in(cluster: &Cluster, is_home: bool, trace: &Trace) -> Trace {
     for branch in &trace.branches {
         let in_cluster = &branch.end.in_cluster;
         if is_home && in_cluster.is_some() && !is_here(in_cluster) {
+            let mut end = End::new(
+                EndKind::Forwarded,
+                200,
+                "via_upstream",
+                "it goes on into another cluster",
+            );
+            end.in_cluster.clone_from(in_cluster);
             branches.push(Branch {
-                end: End::new(
-                    EndKind::Forwarded,
-                    200,
-                    "via_upstream",
-                    "it goes on into another cluster",
-                ),
+                end,
                 ..branch.clone()
             });
         } else if is_here(in_cluster) || (is_home && in_cluster.is_none()) {
@@ -337,6 +390,6 @@ fn weigh_for(finding: &mut Finding, scope: &Scope) {
         Scope::Workload { object, .. } | Scope::Object(object) => finding.subject == *object,
     };
     if !bears {
-        finding.severity = crate::finding::Severity::Info;
+        finding.severity = Severity::Info;
     }
 }

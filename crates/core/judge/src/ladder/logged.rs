@@ -59,6 +59,30 @@ pub(super) fn causes(facts: &Facts<'_>, scope: &Scope) -> Vec<Finding> {
     found
 }
 
+/// A request that a caller's proxy says failed.
+pub(super) struct LoggedFailure {
+    pub(super) call: Call,
+    pub(super) seen: Symptom,
+    /// The line that says so.
+    pub(super) proof: Evidence,
+}
+
+/// The requests that failed last, as their callers' proxies say.
+pub(super) fn calls(facts: &Facts<'_>, scope: &Scope) -> Vec<LoggedFailure> {
+    let mut calls = Vec::new();
+    for Failure {
+        call, seen, line, ..
+    } in failures(facts, scope)
+    {
+        if !is_inbound(&line) {
+            let doc = DocId::new(&line.doc);
+            let proof = Evidence::line(&doc, line.number, "a request that failed by it");
+            calls.push(LoggedFailure { call, seen, proof });
+        }
+    }
+    calls
+}
+
 /// The root cause of a failure. A request is asked about without its headers, so either its walk
 /// ends as was seen, or a log itself proves the cause.
 fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
@@ -134,6 +158,9 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     // calling.
     if failure.line.details == plain_text::REFUSED {
         let is_asked = failure.is_own_call && matches!(scope, Scope::Workload { .. });
+        if !is_asked && demands_tls(facts, &finding) {
+            finding.is_side_effect();
+        }
         finding.severity(if failure.goes_on || is_asked {
             Severity::Warning
         } else {
@@ -165,6 +192,14 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     ));
     finding.hits(failure.pod.clone());
     finding
+}
+
+/// Whether it is about a policy that says STRICT, and does what it says.
+fn demands_tls(facts: &Facts<'_>, finding: &Finding) -> bool {
+    let subject = finding.subject.object();
+    let policy = subject.and_then(|object| facts.mesh.objects.find(object));
+    let mode = policy.and_then(|policy| policy.spec_at(["mtls", "mode"])?.str());
+    finding.subject.kind() == "PeerAuthentication" && mode == Some("STRICT")
 }
 
 /// Every application fails some request: of a whole mesh it is an alarm only where nothing that is

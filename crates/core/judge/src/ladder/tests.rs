@@ -192,5 +192,6 @@ fn a_loud_log_is_told_only_of_a_mesh_whose_traffic_is_well() {
 }
 
 mod causes;
+mod from_outside;
 mod incidents;
 mod missing;

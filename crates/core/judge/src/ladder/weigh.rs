@@ -24,9 +24,15 @@ pub(super) fn weigh(answers: &[RuleAnswer], context: &ClimbContext<'_>) -> Weigh
         .flat_map(|answer| answer.sink.findings.clone())
         .collect();
     quieten(&mut findings, scope, facts, context.case.as_ref());
-    // What a request that failed shows is weighed by itself, and counts more.
-    for cause in logged::causes(facts, scope) {
-        findings.retain(|known| known.id() != cause.id());
+    // What a request that failed shows is weighed by itself, and counts more; what is bad without
+    // it stays so.
+    for mut cause in logged::causes(facts, scope) {
+        if let Some(at) = findings.iter().position(|known| known.id() == cause.id()) {
+            let known = findings.remove(at);
+            cause.severity = cause.severity.min(known.severity);
+            cause.is_side_effect &= known.is_side_effect || !known.is_loud();
+            known.hits.into_iter().for_each(|hit| _ = cause.hits(hit));
+        }
         findings.push(cause);
     }
     put_traffic_first(&mut findings, scope);
@@ -225,7 +231,7 @@ fn doubt(findings: &mut [Finding], answers: &[RuleAnswer], snapshot: &Snapshot) 
     let pods = Need::Objects(Kind::Pod);
     let coverage = snapshot.coverage(&pods);
     let is_unread = matches!(coverage, Coverage::Denied(_) | Coverage::Lost(_));
-    let pods = is_unread.then(|| MissingFact::Unread(pods, coverage));
+    let pods = is_unread.then_some(MissingFact::Unread(pods, coverage));
     for finding in findings {
         let explains = |answer: &&RuleAnswer| {
             answer

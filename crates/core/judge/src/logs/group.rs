@@ -104,7 +104,10 @@ fn excerpt(text: &str) -> String {
     if text.len() <= LONGEST {
         return text.to_owned();
     }
-    let end = text.floor_char_boundary(LONGEST);
+    let end = (0..=LONGEST)
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0);
     format!("{}… ({} bytes more)", &text[..end], text.len() - end)
 }
 

@@ -251,15 +251,12 @@ fn filled(command: &str, group: &LineGroup) -> String {
     let mut filled = String::new();
     let mut rest = command;
     while let Some(c) = rest.chars().next() {
-        match words.iter().find(|(word, _)| rest.starts_with(word)) {
-            Some((word, value)) => {
-                filled.push_str(value);
-                rest = &rest[word.len()..];
-            }
-            None => {
-                filled.push(c);
-                rest = &rest[c.len_utf8()..];
-            }
+        if let Some((word, value)) = words.iter().find(|(word, _)| rest.starts_with(word)) {
+            filled.push_str(value);
+            rest = &rest[word.len()..];
+        } else {
+            filled.push(c);
+            rest = &rest[c.len_utf8()..];
         }
     }
     filled

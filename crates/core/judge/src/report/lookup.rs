@@ -1,6 +1,6 @@
 //! A document in which evidence is looked up: read once, however much of it is evidence.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
@@ -18,9 +18,8 @@ pub(super) struct Lookup<'d> {
     trees: Option<Trees>,
     /// Where lines end.
     breaks: OnceCell<Vec<usize>>,
-    /// The last place whose column was counted, and that: the next is often behind it on the same
-    /// line.
-    counted: Cell<(usize, usize)>,
+    /// How many characters start before each block of bytes: a line may be a whole document.
+    counted: OnceCell<Vec<usize>>,
     /// What stands in each object and list of JSON that something was looked up in, by its place:
     /// who went through one from the start for each piece of evidence would read a large one as
     /// often as there is something to say of it.
@@ -83,7 +82,7 @@ impl<'d> Lookup<'d> {
             doc,
             trees,
             breaks: OnceCell::new(),
-            counted: Cell::default(),
+            counted: OnceCell::new(),
             inside: RefCell::default(),
         }
     }
@@ -152,19 +151,28 @@ impl<'d> Lookup<'d> {
         let start = line
             .checked_sub(1)
             .map_or(0, |before| self.breaks()[before] + 1);
-        let (near, before) = Some(self.counted.get())
-            .filter(|(near, _)| (start..=at).contains(near))
-            .unwrap_or((start, 0));
-        let count = self.doc.text.as_bytes()[near..at]
-            .iter()
-            .filter(|&&byte| byte & 0xc0 != 0x80)
-            .count();
-        let column = before + count;
-        self.counted.set((at, column));
         Place {
             line: line + 1,
-            column: column + 1,
+            column: self.characters_before(at) - self.characters_before(start) + 1,
         }
+    }
+
+    fn characters_before(&self, at: usize) -> usize {
+        const BLOCK: usize = 1024;
+        let bytes = self.doc.text.as_bytes();
+        let starts = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        let counted = self.counted.get_or_init(|| {
+            let mut sum = 0;
+            let mut counted = vec![0];
+            for block in bytes.chunks(BLOCK) {
+                sum += starts(block);
+                counted.push(sum);
+            }
+            counted
+        });
+        let at = at.min(bytes.len());
+        let block = at / BLOCK;
+        counted[block] + starts(&bytes[block * BLOCK..at])
     }
 
     /// A line, counted from 1.

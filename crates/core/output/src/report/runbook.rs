@@ -161,13 +161,12 @@ fn repair(out: &mut String, finding: &Finding) -> std::fmt::Result {
         writeln!(out)?;
     }
     for fix in fixes {
-        match fix.kind {
-            FixKind::Advice => writeln!(out, "- {}", prose(&fix.text))?,
-            _ => {
-                writeln!(out, "{}:", fix.risk.word())?;
-                code_block(out, "sh", "", &fix.text)?;
-                writeln!(out)?;
-            }
+        if fix.kind == FixKind::Advice {
+            writeln!(out, "- {}", prose(&fix.text))?;
+        } else {
+            writeln!(out, "{}:", fix.risk.word())?;
+            code_block(out, "sh", "", &fix.text)?;
+            writeln!(out)?;
         }
     }
     Ok(())

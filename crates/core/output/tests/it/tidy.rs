@@ -3,6 +3,7 @@
 use crate::expect::{expect_file, root};
 
 mod codes;
+mod doors;
 mod layers;
 mod paths;
 mod shape;
@@ -52,6 +53,13 @@ fn no_path_of_one_machine_is_written_down() {
             .chain(&Source::scripts())
             .flat_map(paths::of_one_machine),
     );
+}
+
+#[test]
+fn foreign_text_goes_around_no_door() {
+    let sources = Source::rust();
+    assert_tidy(sources.iter().flat_map(doors::around_the_terminal));
+    assert_tidy(sources.iter().flat_map(doors::made_elsewhere));
 }
 
 #[test]

@@ -18,28 +18,42 @@ pub fn trace_across(
     call: &Call,
     detail: Detail,
 ) -> (Trace, Vec<OpenedDocuments>) {
-    let documents: Vec<_> = clusters
-        .iter()
-        .map(|cluster| Documents::of(&cluster.snapshot))
-        .collect();
-    let mut own = None;
-    let mut beside = Vec::new();
-    for (cluster, documents) in clusters.iter().zip(&documents) {
-        let walk = Walk::new(documents, &cluster.mesh);
-        if cluster.name == home.name {
-            own = Some(walk);
-        } else {
-            beside.push((cluster.name.as_str(), walk));
-        }
-    }
-    let mut walk = own.expect("the caller's cluster is one of them");
-    walk.beside = beside;
-    let mut trace = walk.trace(call, detail);
-    for hop in &mut trace.hops {
-        hop.in_cluster.get_or_insert_with(|| home.name.clone());
-    }
+    let documents = documents_of(clusters);
+    let trace = Walk::among(clusters, home, &documents).trace(call, detail);
     let opened = documents.iter().map(Documents::opened).collect();
     (trace, opened)
+}
+
+/// The documents of the proxies of each cluster, in their order.
+pub fn documents_of(clusters: &Clusters) -> Vec<Documents<'_>> {
+    let snapshots = clusters.iter().map(|cluster| &cluster.snapshot);
+    snapshots.map(Documents::of).collect()
+}
+
+impl<'d> Walk<'d> {
+    /// A walk that starts in one of several clusters.
+    pub fn among(
+        clusters: &'d Clusters,
+        home: &'d Cluster,
+        documents: &'d [Documents<'d>],
+    ) -> Self {
+        let mut own = None;
+        let mut beside = Vec::new();
+        for (cluster, documents) in clusters.iter().zip(documents) {
+            let walk = Walk::new(documents, &cluster.mesh);
+            if cluster.name == home.name {
+                own = Some(walk);
+            } else {
+                beside.push((cluster.name.as_str(), walk));
+            }
+        }
+        let own = own.expect("the caller's cluster is one of them");
+        Self {
+            name: Some(&home.name),
+            beside,
+            ..own
+        }
+    }
 }
 
 /// Calls the documents of a walk as the whole Snapshot does.

@@ -61,21 +61,6 @@ pub(super) struct Sent {
 }
 
 impl Forward {
-    /// A request that goes on as it is to where it was going.
-    fn plain(request: &Request, is_tcp: bool) -> Self {
-        Self {
-            sent: Rc::new(Sent {
-                request: request.clone(),
-                is_tcp,
-                unknown: None,
-                tunnel: None,
-            }),
-            destination: request.connection.destination,
-            waypoint: None,
-            elsewhere: None,
-        }
-    }
-
     /// The request as the next proxy gets it.
     pub(super) fn arrived(&self) -> Request {
         let mut request = self.sent.request.clone();
@@ -275,6 +260,32 @@ impl<'p, 'a> Crossing<'p, 'a> {
         (self.hop, ways)
     }
 
+    /// The way of a connection that the proxy is kept from. Mutual TLS that no proxy takes off the
+    /// wire reaches the application as it is.
+    fn uncaptured(&self, request: &Request, is_tcp: bool) -> Way {
+        let destination = request.connection.destination;
+        let tls = request.connection.tls.as_ref();
+        if self.inbound && tls.is_some_and(|tls| tls.peer.is_some()) {
+            return Way::end(wire::without_proxy(destination, true));
+        }
+        let sent = Rc::new(Sent {
+            request: request.clone(),
+            is_tcp,
+            unknown: None,
+            tunnel: None,
+        });
+        let forward = Forward {
+            sent,
+            destination,
+            waypoint: None,
+            elsewhere: None,
+        };
+        Way {
+            next: Next::Forward(forward),
+            ..Way::end(End::undecided(""))
+        }
+    }
+
     fn accept(&mut self, side: TrafficDirection, request: &Request, is_tcp: bool) -> Vec<Way> {
         let proxy = self.proxy;
         let connection = &request.connection;
@@ -289,19 +300,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     record,
                     None,
                 );
-                // Mutual TLS that no proxy takes off the wire reaches the application as it is.
-                let is_mutual = connection
-                    .tls
-                    .as_ref()
-                    .is_some_and(|tls| tls.peer.is_some());
-                if self.inbound && is_mutual {
-                    return vec![Way::end(wire::without_proxy(connection.destination, true))];
-                }
-                let forward = Forward::plain(request, is_tcp);
-                return vec![Way {
-                    next: Next::Forward(forward),
-                    ..Way::end(End::undecided(""))
-                }];
+                return vec![self.uncaptured(request, is_tcp)];
             }
             ListenerOutcome::NoListener => {
                 self.step(

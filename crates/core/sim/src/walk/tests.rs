@@ -198,3 +198,34 @@ fn a_walk_that_is_kept_says_the_same_as_a_new_one() {
         assert!(kept.hops.iter().all(|hop| hop.steps.is_empty()));
     }
 }
+
+#[test]
+fn a_call_to_a_service_s_own_address_is_led_on_to_its_pods() {
+    const OBJECTS: &str = r"
+apiVersion: v1
+kind: Service
+metadata: {name: server, namespace: shop}
+spec: {clusterIP: 10.0.0.3, selector: {app: server}, ports: [{port: 80, targetPort: 80}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: server, namespace: shop, labels: {app: server}}
+spec: {containers: [{name: app}, {name: istio-proxy}]}
+status: {phase: Running, podIP: 10.0.0.2}
+";
+    // The second cluster's only endpoint is the Service's address.
+    let route = r#"{"name": "r", "match": {"prefix": "/"}, "route": {"cluster": "two"},
+        "request_headers_to_add": [{"header": {"key": "x-added", "value": "bad"}}]}"#;
+    let dumps = snapshot(route, "", "");
+    let mut builder = Builder::new();
+    builder.add(DocId::new("k8s/all.yaml"), "all.yaml", OBJECTS.into());
+    let mesh = Mesh::build(&builder.finish());
+    let trace = trace(&dumps, &mesh, &ask("/", &[]), true);
+    assert_eq!(
+        trace.outcome.kind,
+        EndKind::Denied,
+        "{}",
+        trace.outcome.because
+    );
+    assert_eq!(trace.hops.len(), 2);
+}

@@ -139,12 +139,11 @@ impl Server {
     }
 
     async fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-        let HttpAnswer { status, kind, body } = match self.refusal(request) {
-            Some(refusal) => refusal,
-            None => {
-                let _turn = self.answers.acquire().await;
-                (self.answer)(request.uri().path())
-            }
+        let HttpAnswer { status, kind, body } = if let Some(refusal) = self.refusal(request) {
+            refusal
+        } else {
+            let _turn = self.answers.acquire().await;
+            (self.answer)(request.uri().path())
         };
         let mut response = Response::new(Full::new(Bytes::from(body)));
         *response.status_mut() = status;

@@ -10,7 +10,7 @@ use std::time::Instant;
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::Mesh;
 use meshladder_output::trace::{to_compact_json, to_error_line, to_line};
-use meshladder_sim::walk::{Call, Caller, Detail, Documents, Walk};
+use meshladder_sim::walk::{Call, Caller, Detail, Walk};
 
 use super::line::{self, Line};
 use super::{UNDECIDED, code};
@@ -19,12 +19,12 @@ use crate::cmd::request;
 use crate::exit::{Failure, Outcome, UNREADABLE};
 use crate::out;
 
-pub(super) fn run(
+pub(super) fn run<'d>(
     global: &Global,
     args: &Trace,
     path: &Path,
-    snapshot: &Snapshot,
-    mesh: &Mesh,
+    (snapshot, mesh): (&'d Snapshot, &'d Mesh),
+    walk: Walk<'d>,
 ) -> Outcome {
     let namespace = global.namespace.as_deref();
     let url = args.request.to.as_deref();
@@ -35,10 +35,9 @@ pub(super) fn run(
         snapshot,
         mesh,
     )?;
-    let documents = Documents::of(snapshot);
     let mut many = Many {
         snapshot,
-        walk: Walk::new(&documents, mesh),
+        walk,
         defaults,
         has_url: url.is_some(),
         is_verbose: args.verbose,

@@ -187,8 +187,10 @@ fn next_argument(text: &[u8], at: usize) -> Option<Range<usize>> {
 /// Whether an argument may be a password: no port, path, flag or plain word.
 fn is_argument_secret(value: &[u8]) -> bool {
     let is_of_port = |b: &u8| b.is_ascii_digit() || b".:-".contains(b);
-    !value.is_empty()
+    value.len() >= 4
+        && value.iter().any(u8::is_ascii_alphanumeric)
         && !value.starts_with(b"-")
+        && !value.starts_with(b"{{")
         && !value.contains(&b'/')
         && !value.iter().all(is_of_port)
         && !value.iter().all(u8::is_ascii_lowercase)

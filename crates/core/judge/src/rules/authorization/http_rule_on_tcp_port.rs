@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 out.examined();
                 if let Some(target) = services::target_port(&port, pod) {
                     let odd = declared_against(facts.mesh, service, &port, pod);
-                    port_of(facts, (service, odd), pod, target, out);
+                    port_of(facts, &(service, odd), pod, target, out);
                 }
             }
         }
@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 /// it, so more is denied".
 fn port_of(
     facts: &Facts<'_>,
-    service: (&Object, Option<Evidence>),
+    service: &(&Object, Option<Evidence>),
     pod: &Object,
     port: u16,
     out: &mut Sink,
@@ -85,12 +85,13 @@ fn port_of(
             .iter()
             .any(|rule| is_for(rule, port) && http_field(rule).is_none())
     };
-    let is_closed =
-        allow.iter().any(|policy| meant(policy)) && !allow.iter().any(|policy| survives(policy));
+    // Of a port that is declared wrongly, each rule that is left out is missed.
+    let is_closed = allow.iter().any(|policy| meant(policy))
+        && (service.1.is_some() || !allow.iter().any(|policy| survives(policy)));
     for policy in allow.iter().filter(|policy| is_closed && meant(policy)) {
         tell(
             policy,
-            &service,
+            service,
             pod,
             port,
             "is left out there, and without any rule nobody is admitted",
@@ -105,7 +106,7 @@ fn port_of(
         if rules.filter(|rule| http_field(rule).is_some()).count() > 0 && !names_ports(policy) {
             tell(
                 policy,
-                &service,
+                service,
                 pod,
                 port,
                 "is left out there, so that its rule denies more than it says",

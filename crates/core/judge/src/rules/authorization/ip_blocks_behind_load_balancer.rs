@@ -2,8 +2,10 @@
 
 use super::denial::{action_of, fields, is_dry_run};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
+use meshladder_capture::access_log;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::Workload;
@@ -46,7 +48,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 .iter()
                 .any(|hop| hop.proxy.is_of(&pod.id.namespace, &pod.id.name))
         };
-        if case.is_some_and(|case| !on_path(&case) || sees_clients(facts, case)) {
+        if case.is_some_and(|case| !on_path(&case)) || sees_clients(facts, pod) {
             continue;
         }
         out.examined();
@@ -72,10 +74,10 @@ fn is_denied(case: &Case<'_>) -> bool {
 
 /// Whether the gateway's log shows that its last caller came by an address of its own: not by a
 /// node's, nor by one beside those of nodes and pods.
-fn sees_clients(facts: &Facts<'_>, case: &Case<'_>) -> bool {
-    let last = case.client_log.iter().max_by_key(|line| &line.start);
-    let remote = last.and_then(|line| line.remote.rsplit_once(':'));
-    let Some((address, _)) = remote else {
+fn sees_clients(facts: &Facts<'_>, gateway: &Object) -> bool {
+    let log = called_service::proxy_log(facts, gateway);
+    let last = log.and_then(|log| access_log::lines(&log).last());
+    let Some((address, _)) = last.as_ref().and_then(|line| line.remote.rsplit_once(':')) else {
         return false;
     };
     let network = |address: &str| Some(address.rsplit_once(['.', ':'])?.0.to_owned());

@@ -207,15 +207,15 @@ fn tell(
         }
         finding.fix(Fix::look(shell::command(
             "kubectl describe deployment {} -n {}",
-            &[&name, &namespace],
+            &[name, namespace],
         )));
         finding.fix(Fix::look(shell::command(
             "kubectl logs deployment/{} -n {} --previous",
-            &[&name, &namespace],
+            &[name, namespace],
         )));
         let restart = shell::command(
             "kubectl rollout restart deployment/{} -n {}",
-            &[&name, &namespace],
+            &[name, namespace],
         );
         finding.fix(Fix::command(Risk::Disruptive, restart));
     }

@@ -86,7 +86,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         }
         finding.fix(Fix::look(shell::command(
             "meshladder pc endpoint {}.{} --cluster {}",
-            &[&pod.name, &pod.namespace, &cluster],
+            &[&pod.name, &pod.namespace, cluster],
         )));
     }
 }

@@ -79,6 +79,6 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     ));
     finding.fix(Fix::look(shell::command(
         "kubectl exec {} -n {} -c istio-proxy -- getent hosts {}",
-        &[&client.id.name, &client.id.namespace, &name],
+        &[&client.id.name, &client.id.namespace, name],
     )));
 }

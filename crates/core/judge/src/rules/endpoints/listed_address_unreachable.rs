@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::called_service;
+use super::{called_service, slices};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
@@ -43,7 +43,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .map_or("", |(address, _)| address.trim_matches(['[', ']']));
     let listed = facts.mesh.endpoints(service);
     let is_by_hand = |endpoint: &&Endpoint<'_>| {
-        called_service::selector(service).is_none() || !is_of_controller(endpoint.slice)
+        let is_pods = slices::has_pod(facts.mesh, endpoint.address);
+        called_service::selector(service).is_none()
+            || !(is_of_controller(endpoint.slice) || is_pods)
     };
     let found = listed.iter().find(|endpoint| endpoint.address == address);
     let Some(endpoint) = found.filter(is_by_hand) else {

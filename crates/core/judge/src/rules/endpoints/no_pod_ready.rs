@@ -80,12 +80,12 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let (namespace, name) = (&pod.id.namespace, &pod.id.name);
         finding.fix(Fix::look(shell::command(
             "kubectl describe pod {} -n {}",
-            &[&name, &namespace],
+            &[name, namespace],
         )));
         if let Some(container) = why.container {
             finding.fix(Fix::look(shell::command(
                 "kubectl logs {} -n {} -c {} --previous",
-                &[&name, &namespace, &container],
+                &[name, namespace, container],
             )));
         }
     }

@@ -55,7 +55,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             let (kind, name) = (workload.id.kind.to_lowercase(), &workload.id.name);
             finding.fix(Fix::look(shell::command(
                 "kubectl describe {} {} -n {}",
-                &[&kind, &name, &workload.id.namespace],
+                &[&kind, name, &workload.id.namespace],
             )));
         }
     }

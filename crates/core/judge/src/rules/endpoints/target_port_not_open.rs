@@ -191,7 +191,7 @@ impl Lead<'_> {
             let (namespace, name) = (&pod.id.namespace, &pod.id.name);
             finding.fix(Fix::look(shell::command(
                 "kubectl get pod {} -n {} -o jsonpath='{.spec.containers[*].ports}'",
-                &[&name, &namespace],
+                &[name, namespace],
             )));
         }
     }

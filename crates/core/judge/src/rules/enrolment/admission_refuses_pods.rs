@@ -144,7 +144,7 @@ fn quota(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, out: 
     hit_workload(facts, workload, finding);
     finding.fix(Fix::look(shell::command(
         "kubectl describe resourcequota {} -n {}",
-        &[&name, &quota.namespace],
+        &[name, &quota.namespace],
     )));
     finding.fix(Fix::advice(
         "raise the quota, or ask for less: proxies have requests and limits of their own",

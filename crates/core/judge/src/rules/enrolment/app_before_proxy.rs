@@ -68,7 +68,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         }
         finding.fix(Fix::look(shell::command(
             "kubectl logs {} -n {} -c {} --previous",
-            &[&pod.name, &pod.namespace, &name],
+            &[&pod.name, &pod.namespace, name],
         )));
     }
 }

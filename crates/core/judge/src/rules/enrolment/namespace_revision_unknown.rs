@@ -36,7 +36,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// A namespace whose label no webhook hears, and its pods without a proxy.
-struct Unheard<'r, 'm> {
+struct LabelWithoutWebhook<'r, 'm> {
     labels: NamespaceLabels<'m>,
     node: &'m Node,
     wants: String,
@@ -46,7 +46,7 @@ struct Unheard<'r, 'm> {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
     let outsiders = outsider::all(facts, &injectors, case);
-    let mut of_webhook: BTreeMap<ObjectRef, Vec<Unheard<'_, '_>>> = BTreeMap::new();
+    let mut of_webhook: BTreeMap<ObjectRef, Vec<LabelWithoutWebhook<'_, '_>>> = BTreeMap::new();
     for namespace in facts.mesh.objects.of_kind(Kind::Namespace) {
         let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
             continue;
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let Some((node, wants)) = unheard(&injectors, labels) else {
             continue;
         };
-        let unheard = Unheard {
+        let unheard = LabelWithoutWebhook {
             labels,
             node,
             wants,
@@ -163,7 +163,7 @@ fn tell(
     facts: &Facts<'_>,
     case: Option<&Case<'_>>,
     injectors: &Injectors<'_>,
-    unheard: &Unheard<'_, '_>,
+    unheard: &LabelWithoutWebhook<'_, '_>,
     out: &mut Sink,
 ) {
     let there: Vec<&str> = injectors.revisions().into_iter().collect();
@@ -209,7 +209,7 @@ fn tell_webhook(
     facts: &Facts<'_>,
     case: Option<&Case<'_>>,
     config: &ObjectRef,
-    unheard: &[Unheard<'_, '_>],
+    unheard: &[LabelWithoutWebhook<'_, '_>],
     out: &mut Sink,
 ) {
     let inside: Vec<&Outsider<'_>> = unheard
@@ -227,17 +227,14 @@ fn tell_webhook(
         [] => return,
     };
     let wants = &unheard[0].wants;
-    let (fault, proof) = match stored {
-        Some(stored) => {
-            let hooks = stored.node.get("webhooks").unwrap_or(&stored.node);
-            let proof = Evidence::of(stored, hooks, "none of them selects that label");
-            (format!("{config} no longer selects {wants}"), proof)
-        }
-        None => {
-            let doc = DocId::new(Need::Objects(Kind::MutatingWebhook).path());
-            let proof = Evidence::document(&doc, "it is not among them");
-            (format!("there is no {config}"), proof)
-        }
+    let (fault, proof) = if let Some(stored) = stored {
+        let hooks = stored.node.get("webhooks").unwrap_or(&stored.node);
+        let proof = Evidence::of(stored, hooks, "none of them selects that label");
+        (format!("{config} no longer selects {wants}"), proof)
+    } else {
+        let doc = DocId::new(Need::Objects(Kind::MutatingWebhook).path());
+        let proof = Evidence::document(&doc, "it is not among them");
+        (format!("there is no {config}"), proof)
     };
     let message = format!(
         "{fault}, by which {asks} for injection, so {}",

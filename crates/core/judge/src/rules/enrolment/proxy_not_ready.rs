@@ -64,7 +64,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         }
         finding.fix(Fix::look(shell::command(
             "kubectl logs {} -n {} -c {} --tail=20",
-            &[&pod.name, &pod.namespace, &PROXY],
+            &[&pod.name, &pod.namespace, PROXY],
         )));
         finding.fix(Fix::advice(
             "with thousands of Services a Sidecar that imports less makes a proxy start faster",

@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         finding.hits(pod.reference());
         let delete = shell::command("kubectl delete pod {} -n {}", &[&pod.name, &pod.namespace]);
         finding.fix(Fix::command(Risk::Disruptive, delete));
-        finding.fix(Fix::look(shell::command("kubectl get pods -A -l k8s-app=istio-cni-node -o wide --field-selector spec.nodeName={}", &[&node_of(stored)])));
+        finding.fix(Fix::look(shell::command("kubectl get pods -A -l k8s-app=istio-cni-node -o wide --field-selector spec.nodeName={}", &[node_of(stored)])));
     }
 }
 

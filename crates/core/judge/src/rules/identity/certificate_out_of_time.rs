@@ -84,7 +84,7 @@ fn tell(facts: &Facts<'_>, held: &Held, cert: &Cert, what: &str, when: &str, out
     finding.hits(ObjectRef::of(Kind::Pod, namespace, name));
     finding.fix(Fix::look(shell::command(
         "meshladder proxy-config secret {}.{}",
-        &[&name, &namespace],
+        &[name, namespace],
     )));
     finding.fix(Fix::advice(
         "compare the clocks of the nodes (NTP), and see whether istiod signs certificates",

@@ -1,14 +1,14 @@
 //! See the page beside this file.
 
 use crate::rules::endpoints::called_service;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::host::covers;
-use meshladder_mesh::{Mesh, Object};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -34,6 +34,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         .map(|pod| pod.namespace.as_str())
         .collect();
     let called = case.map(|_| called_service::services(facts, case));
+    let mut known = UsedRules::default();
     for rule in mesh.objects.of_kind(Kind::DestinationRule) {
         let Some(node) = rule.spec_at(["host"]) else {
             continue;
@@ -57,7 +58,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         if clients.is_empty()
             || clients
                 .iter()
-                .any(|namespace| is_used(mesh, rule, namespace, &host))
+                .any(|namespace| known.has(mesh, rule, namespace, &host))
         {
             continue;
         }
@@ -104,12 +105,23 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     }
 }
 
-fn is_used(mesh: &Mesh, rule: &Object, namespace: &str, host: &str) -> bool {
-    let selects = |node: &Node| node.at(["workloadSelector", "matchLabels"]).is_some();
-    // One with a selector is for some pods of its namespace.
-    if rule.spec().is_some_and(selects) {
-        return true;
+/// The rules that clients of a namespace use for a host.
+#[derive(Default)]
+struct UsedRules<'m>(BTreeMap<(String, String), BTreeSet<&'m ObjectRef>>);
+
+impl<'m> UsedRules<'m> {
+    fn has(&mut self, mesh: &'m Mesh, rule: &Object, namespace: &'m str, host: &str) -> bool {
+        let selects = |node: &Node| node.at(["workloadSelector", "matchLabels"]).is_some();
+        // One with a selector is for some pods of its namespace.
+        if rule.spec().is_some_and(selects) {
+            return true;
+        }
+        let key = (namespace.to_owned(), host.to_owned());
+        let used = self.0.entry(key).or_insert_with(|| {
+            let used = mesh.destination_rule(mesh.namespace_scope(namespace), host);
+            let rules = used.map_or(Vec::new(), |used| used.rules);
+            rules.into_iter().map(|rule| &rule.id).collect()
+        });
+        used.contains(&rule.id)
     }
-    let used = mesh.destination_rule(mesh.namespace_scope(namespace), host);
-    used.is_some_and(|used| used.rules.iter().any(|one| one.id == rule.id))
 }

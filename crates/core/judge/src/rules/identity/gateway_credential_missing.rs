@@ -260,14 +260,14 @@ fn tell(
             if let Some(secret) = elsewhere.first() {
                 finding.fix(Fix::command(
                     Risk::Reversible,
-                    shell::command("kubectl get secret {} -n {} -o json | jq '.metadata={name:.metadata.name}' | kubectl apply -n {} -f -", &[&text, &secret.id.namespace, &namespace]),
+                    shell::command("kubectl get secret {} -n {} -o json | jq '.metadata={name:.metadata.name}' | kubectl apply -n {} -f -", &[text, &secret.id.namespace, namespace]),
                 ));
             } else {
                 finding.fix(Fix::command(
                     Risk::Reversible,
                     shell::command(
                         "kubectl create secret tls {} -n {} --cert=CERT --key=KEY",
-                        &[&text, &namespace],
+                        &[text, namespace],
                     ),
                 ));
             }

@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let (namespace, name) = (&client.id.namespace, &client.id.name);
     finding.fix(Fix::look(shell::command(
         "kubectl logs {} -n {} -c istio-proxy | grep -i -e csr -e sds -e ca",
-        &[&name, &namespace],
+        &[name, namespace],
     )));
     finding.fix(Fix::advice(
         "see whether istiod signs certificates for the pod's service account, and whether the pod reaches it on 15012",

@@ -1,5 +1,7 @@
 //! See the page beside this file.
 
+use std::collections::BTreeMap;
+
 use super::joint;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Crossing, Rule, Sink};
@@ -24,96 +26,126 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(crossing: &Crossing<'_>, out: &mut Sink) {
-    match &crossing.request {
-        Some(request) => {
-            let Some(service) = request.service_in(request.home) else {
-                return;
-            };
-            let host = request
-                .home
-                .mesh
-                .domain
-                .service(service.name(), service.namespace());
-            out.examined();
-            of_host(crossing, request.home, &host, out);
+    // A cluster without an istiod of its own is told its routes by another's.
+    let routes: Vec<_> = crossing
+        .clusters
+        .iter()
+        .filter(|cluster| joint::has_istiod(cluster))
+        .map(Routes::of)
+        .collect();
+    for home in &routes {
+        let is_asked = crossing
+            .request
+            .is_none_or(|request| request.home.name == home.cluster.name);
+        if !is_asked {
+            continue;
         }
-        None => {
-            for home in crossing.clusters.iter() {
-                for service in home.mesh.services.iter() {
-                    let host = home.mesh.domain.service(&service.name, &service.namespace);
+        let asked = crossing.request.and_then(|request| {
+            let service = request.service_in(request.home)?;
+            let domain = &request.home.mesh.domain;
+            Some(domain.service(service.name(), service.namespace()))
+        });
+        for other in routes
+            .iter()
+            .filter(|other| other.cluster.name != home.cluster.name)
+        {
+            for (host, theirs) in &other.by_host {
+                let is_meant = match (&crossing.request, &asked) {
+                    (Some(_), asked) => asked.as_ref() == Some(host),
+                    (None, _) => home.cluster.mesh.service_of_host(host).is_some(),
+                };
+                if is_meant {
                     out.examined();
-                    of_host(crossing, home, &host, out);
+                    of_host(crossing, host, home, (other.cluster, theirs), out);
                 }
             }
         }
     }
 }
 
-/// What routes a host elsewhere and not here, or otherwise here.
-fn of_host(crossing: &Crossing<'_>, home: &Cluster, host: &str, out: &mut Sink) {
-    // A cluster without an istiod of its own is told its routes by another's.
-    if !joint::has_istiod(home) {
-        return;
-    }
-    let own = routes_of(home, host);
-    for other in crossing
-        .clusters
-        .others(home)
-        .filter(|other| joint::has_istiod(other))
-    {
-        for theirs in routes_of(other, host) {
-            let namesake = own.iter().find(|mine| mine.id == theirs.id);
-            if namesake.is_some_and(|mine| {
-                mine.spec().map(Node::to_json) == theirs.spec().map(Node::to_json)
-            }) {
+/// The VirtualServices that sidecars of a cluster route by, by host.
+struct Routes<'m> {
+    cluster: &'m Cluster,
+    by_host: BTreeMap<String, Vec<&'m Object>>,
+}
+
+impl<'m> Routes<'m> {
+    fn of(cluster: &'m Cluster) -> Self {
+        let mut by_host: BTreeMap<String, Vec<&Object>> = BTreeMap::new();
+        for object in cluster.mesh.objects.of_kind(Kind::VirtualService) {
+            if !binds_mesh(object) {
                 continue;
             }
-            // Routes of another name may do the same.
-            if namesake.is_none() && !own.is_empty() {
-                continue;
+            for (_, host) in hosts(object, &cluster.mesh.domain) {
+                by_host.entry(host).or_default().push(object);
             }
-            let message = match namesake {
-                Some(_) => format!(
-                    "{} says other things in {} than in {}, so callers of {host} are routed by the cluster they are in",
-                    theirs.id, home.name, other.name
-                ),
-                None => format!(
-                    "{} is in {} and not in {}: each istiod reads the routes of its own cluster, so callers of {host} in {} are not routed by it",
-                    theirs.id, other.name, home.name, home.name
-                ),
-            };
-            let proof = match namesake {
-                Some(mine) => {
-                    let node = mine.spec().unwrap_or(&mine.node);
-                    joint::of(
-                        home,
-                        Evidence::of(mine, node, format!("as it is in {}", home.name)),
-                    )
-                }
-                None => {
-                    let shows = format!("no VirtualService is for {host}");
-                    joint::list_of(home, Kind::VirtualService, shows)
-                }
-            };
-            let node = theirs.spec().unwrap_or(&theirs.node);
-            let shows = format!("as it is in {}", other.name);
-            let finding = crossing.find(out, home, theirs.id.clone(), message, proof);
-            // Both may be meant: it is told as an answer only to who asks about the host.
-            let is_routed_away = namesake
-                .into_iter()
-                .chain([&theirs])
-                .any(|one| chooses(one));
-            finding.severity(match &crossing.request {
-                Some(_) if is_routed_away => Severity::Warning,
-                _ => Severity::Info,
-            });
-            finding
-                .see(joint::of(other, Evidence::of(theirs, node, shows)))
-                .fix(Fix::advice(format!(
-                    "make {} the same in {} and {}",
-                    theirs.id, home.name, other.name
-                )));
         }
+        Self { cluster, by_host }
+    }
+}
+
+/// What routes a host elsewhere and not here, or otherwise here.
+fn of_host(
+    crossing: &Crossing<'_>,
+    host: &str,
+    routes: &Routes<'_>,
+    (other, all_theirs): (&Cluster, &[&Object]),
+    out: &mut Sink,
+) {
+    let home = routes.cluster;
+    let own = routes.by_host.get(host).map_or(&[][..], Vec::as_slice);
+    for &theirs in all_theirs {
+        let namesake = own.iter().find(|mine| mine.id == theirs.id);
+        if namesake
+            .is_some_and(|mine| mine.spec().map(Node::to_json) == theirs.spec().map(Node::to_json))
+        {
+            continue;
+        }
+        // Routes of another name may do the same.
+        if namesake.is_none() && !own.is_empty() {
+            continue;
+        }
+        let message = match namesake {
+            Some(_) => format!(
+                "{} says other things in {} than in {}, so callers of {host} are routed by the cluster they are in",
+                theirs.id, home.name, other.name
+            ),
+            None => format!(
+                "{} is in {} and not in {}: each istiod reads the routes of its own cluster, so callers of {host} in {} are not routed by it",
+                theirs.id, other.name, home.name, home.name
+            ),
+        };
+        let proof = match namesake {
+            Some(mine) => {
+                let node = mine.spec().unwrap_or(&mine.node);
+                joint::of(
+                    home,
+                    Evidence::of(mine, node, format!("as it is in {}", home.name)),
+                )
+            }
+            None => {
+                let shows = format!("no VirtualService is for {host}");
+                joint::list_of(home, Kind::VirtualService, shows)
+            }
+        };
+        let node = theirs.spec().unwrap_or(&theirs.node);
+        let shows = format!("as it is in {}", other.name);
+        let finding = crossing.find(out, home, theirs.id.clone(), message, proof);
+        // Both may be meant: it is told as an answer only to who asks about the host.
+        let is_routed_away = namesake
+            .into_iter()
+            .chain([&theirs])
+            .any(|one| chooses(one));
+        finding.severity(match &crossing.request {
+            Some(_) if is_routed_away => Severity::Warning,
+            _ => Severity::Info,
+        });
+        finding
+            .see(joint::of(other, Evidence::of(theirs, node, shows)))
+            .fix(Fix::advice(format!(
+                "make {} the same in {} and {}",
+                theirs.id, home.name, other.name
+            )));
     }
 }
 
@@ -136,16 +168,4 @@ fn chooses(service: &Object) -> bool {
             || ACTIONS.iter().any(|action| route.get(action).is_some())
             || route.get("match").is_some()
     })
-}
-
-/// The VirtualServices that sidecars route a host by.
-fn routes_of<'m>(cluster: &'m Cluster, host: &str) -> Vec<&'m Object> {
-    let mut found = Vec::new();
-    for object in cluster.mesh.objects.of_kind(Kind::VirtualService) {
-        let is_for = hosts(object, &cluster.mesh.domain).any(|(_, own)| own == host);
-        if is_for && binds_mesh(object) {
-            found.push(object);
-        }
-    }
-    found
 }

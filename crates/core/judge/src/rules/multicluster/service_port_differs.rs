@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     needs: Inputs::of(&[Kind::Service]),
     uses: Inputs::of(&[Kind::Pod, Kind::Namespace, Kind::Secret, Kind::ConfigMap])
         .and(&[Part::Istiod]),
-    explains: &["ML07", "ML10"],
+    explains: &["ML06", "ML07", "ML10"],
     docs: include_str!("service_port_differs.md"),
     check: Check::Clusters(check),
 };

@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let (namespace, name) = (&route.id.namespace, &route.id.name);
         finding.fix(Fix::look(shell::command(
             "kubectl get httproute {} -n {} -o jsonpath='{.status.parents}'",
-            &[&name, &namespace],
+            &[name, namespace],
         )));
     }
 }

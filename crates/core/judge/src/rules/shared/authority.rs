@@ -102,7 +102,7 @@ pub(in crate::rules) fn give(config: &Object, hooks: &[Injector<'_>], roots: &Ro
     } = &roots.object.id;
     let fetch = shell::command(
         r"kubectl get configmap {} -n {} -o jsonpath='{.data.root-cert\.pem}'",
-        &[&name, &namespace],
+        &[name, namespace],
     );
     fix.text = format!(
         "ca=$({fetch} | base64 -w0); {}",

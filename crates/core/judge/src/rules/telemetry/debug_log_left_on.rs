@@ -78,7 +78,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
             "take the annotation {key} out of the pod template"
         )));
     } else {
-        let command = shell::command("meshladder log-level {}.{} --reset", &[&pod, &namespace]);
+        let command = shell::command("meshladder log-level {}.{} --reset", &[pod, namespace]);
         finding.fix(Fix::command(Risk::Reversible, command));
     }
 }

@@ -62,8 +62,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 /// The silence of the application that the request reached: as its own proxy logged it, or, where
 /// it has none, the caller's.
 fn silence<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Option<Silence<'r>> {
-    let of_server = case.server_log.iter().filter(|line| is_inbound(line));
-    if let Some(line) = of_server.filter(|line| fits(case, line)).next_back() {
+    let is_it = |line: &&AccessLine| is_inbound(line) && fits(case, line);
+    if let Some(line) = case.server_log.iter().rfind(is_it) {
         let pod = accounts::pod_logging(facts, line)?;
         let stored = facts
             .mesh
@@ -73,7 +73,7 @@ fn silence<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Option<Silence<'r>> {
         return heard(pod, access_log::lines(&log).filter(is_inbound).collect());
     }
     let told = || case.client_log.iter().chain(&case.witnesses);
-    let line = told().filter(|line| fits(case, line)).last()?;
+    let line = told().rfind(|line| fits(case, line))?;
     let pod = accounts::pod_called(facts, line).filter(|pod| !pod.has_proxy)?;
     let of_pod = |other: &&AccessLine| other.upstream_host == line.upstream_host;
     heard(pod, told().filter(of_pod).cloned().collect())

@@ -104,6 +104,15 @@ fn harmless_members_stay_as_they_are() {
 }
 
 #[test]
+fn ports_and_templates_behind_a_flag_stay() {
+    let yaml = "args:\n- istio-iptables\n- \"-p\"\n- {{ .MeshConfig.ProxyListenPort | default \"15001\" | quote }}\n- \"-u\"\n- '1337'\n";
+    assert_eq!(clean("k8s/a.yaml", yaml), yaml);
+    let json =
+        r#"{"args":["istio-iptables","-p","15001","-z","15006","-u","1337","-m","REDIRECT"]}"#;
+    assert_eq!(clean("k8s/a.json", json), json);
+}
+
+#[test]
 fn labels_in_block_style_stay() {
     let yaml = "kind: Service\nmetadata:\n  labels:\n    token: issuer-v1\nspec:\n  selector:\n    token: issuer-v1\n    secret: Foo1\n";
     assert_eq!(clean("k8s/a.yaml", yaml), yaml);
