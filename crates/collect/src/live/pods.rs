@@ -8,6 +8,10 @@ pub(crate) const PROXY: &str = "istio-proxy";
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about a pod"
+)]
 pub(crate) struct PodNote {
     pub(crate) namespace: String,
     pub(crate) name: String,

@@ -226,7 +226,7 @@ impl Walker<'_, '_> {
         let captured = pod.filter(|pod| self.walk.redirection(pod) != Redirection::None);
         match (self.walk.documents.find(namespace, name), captured) {
             (Some(number), _) => self.through(number, source),
-            (None, Some(pod)) => self.from_captured(pod, source),
+            (None, Some(pod)) => self.leave_captured(pod, source),
             // A pod without a proxy calls the server directly.
             (None, None) if pod.is_some_and(|pod| !pod.has_proxy) => {
                 self.to_server(&self.plain_connection(source))

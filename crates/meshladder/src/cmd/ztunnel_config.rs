@@ -1,5 +1,6 @@
 //! `ztunnel-config`: istioctl's listings of one ztunnel.
 
+use std::fmt::Write as _;
 use std::io::Write;
 
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
@@ -104,11 +105,11 @@ fn listing(
     global: &Global,
     common: &ZtunnelCommon,
     is_of_node: bool,
-    print: impl FnOnce(&ZtunnelDump<'_>, &Chosen) -> Result<String, Failure>,
+    print: impl FnOnce(&ZtunnelDump<'_>, &Chosen) -> String,
 ) -> Outcome {
     let chosen = choose(global, common, is_of_node)?;
     let dump = read(&chosen.document)?;
-    let text = print(&dump, &chosen)?;
+    let text = print(&dump, &chosen);
     finish(&text, &chosen.document, &dump)
 }
 
@@ -135,12 +136,12 @@ fn show<'a>(
     output: ZtunnelOutput,
     answer: &impl Serialize,
     table: impl FnOnce() -> Table<'a>,
-) -> Result<String, Failure> {
-    Ok(match output {
+) -> String {
+    match output {
         ZtunnelOutput::Short => table().to_string(),
         ZtunnelOutput::Json => json::to_pretty(answer, 4) + "\n",
         ZtunnelOutput::Yaml => yaml::of(answer) + "\n",
-    })
+    }
 }
 
 /// The five tables with a blank line before each, or the dump as it is.
@@ -176,9 +177,9 @@ fn tables(dump: &ZtunnelDump<'_>, chosen: &Chosen, with_headers: bool) -> String
     let mut text = String::new();
     for (title, table) in parts {
         if with_headers {
-            text += &format!("------ {title} INFO ------");
+            let _ = write!(text, "------ {title} INFO ------");
         }
-        text += &format!("\n{table}");
+        let _ = write!(text, "\n{table}");
     }
     text
 }

@@ -213,16 +213,13 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     std::iter::from_fn(move || {
         rest = rest.trim_start();
         let (key, behind) = rest.split_once('=')?;
-        let (value, after) = match behind.strip_prefix('"') {
-            Some(inside) => {
-                let end = end_of_string(inside);
-                let after = inside.get(end + 1..).unwrap_or_default();
-                (unescape(&inside[..end]), after)
-            }
-            None => {
-                let end = behind.find([' ', '\t']).unwrap_or(behind.len());
-                (Cow::Borrowed(&behind[..end]), &behind[end..])
-            }
+        let (value, after) = if let Some(inside) = behind.strip_prefix('"') {
+            let end = end_of_string(inside);
+            let after = inside.get(end + 1..).unwrap_or_default();
+            (unescape(&inside[..end]), after)
+        } else {
+            let end = behind.find([' ', '\t']).unwrap_or(behind.len());
+            (Cow::Borrowed(&behind[..end]), &behind[end..])
         };
         rest = after;
         Some((key, value))

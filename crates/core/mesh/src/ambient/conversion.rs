@@ -343,10 +343,9 @@ impl Mesh {
             let view = PeerAuthentication::of(policy);
             let level = match (policy.id.namespace == root, view.selector()) {
                 (true, None) => &mut levels.mesh,
-                (true, Some(_)) => continue,
                 (false, None) => &mut levels.namespace,
                 (false, Some(wanted)) if has_labels(wanted, pod.labels()) => &mut levels.workload,
-                (false, Some(_)) => continue,
+                (_, Some(_)) => continue,
             };
             level.get_or_insert(view);
         }

@@ -84,9 +84,9 @@ impl<'d> Walk<'d> {
     }
 }
 
-impl<'d> Walker<'_, 'd> {
+impl Walker<'_, '_> {
     /// A call of a pod whose traffic ztunnel takes.
-    pub(super) fn from_captured(
+    pub(super) fn leave_captured(
         &self,
         pod: &PodFacts,
         source: Option<IpAddr>,

@@ -19,13 +19,11 @@ pub(super) fn tunnel_ends<'c>(
 
 /// Whether the request fails, as somebody saw or as its walk ends.
 pub(super) fn fails(case: &Case<'_>) -> bool {
-    match case.seen {
-        Some(seen) => !seen.is_success(),
-        None => {
-            let mut ends = case.trace.branches.iter().map(|branch| branch.end.kind);
-            ends.any(|kind| kind != EndKind::Forwarded && kind != EndKind::Undecided)
-        }
+    if let Some(seen) = case.seen {
+        return !seen.is_success();
     }
+    let mut ends = case.trace.branches.iter().map(|branch| branch.end.kind);
+    ends.any(|kind| kind != EndKind::Forwarded && kind != EndKind::Undecided)
 }
 
 /// Whether somebody asks why a request got through.

@@ -48,22 +48,21 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let config = facts.mesh.cni_config();
         let switch = config.and_then(|map| Some((map.object, map.data(ENABLED)?)));
         let off = switch.filter(|(_, value)| value.value == "false");
-        let (subject, why, proof) = match off {
-            Some((map, value)) => (
+        let (subject, why, proof) = if let Some((map, value)) = off {
+            (
                 map.id.clone(),
                 format!("{ENABLED} is false there"),
                 Evidence::of(map, value.node, "istio-cni leaves ambient pods alone"),
-            ),
-            None => {
-                let set = facts.mesh.node_agent_set(NodeAgent::Cni);
-                let subject = set.map_or_else(
-                    || ObjectRef::of(Kind::DaemonSet, "istio-system", "istio-cni-node"),
-                    |set| set.id.clone(),
-                );
-                let (by, label) = enrolment.decided_by;
-                let why = format!("the agent on {node} has not taken it");
-                (subject, why, Evidence::of(by, label, "what asks for it"))
-            }
+            )
+        } else {
+            let set = facts.mesh.node_agent_set(NodeAgent::Cni);
+            let subject = set.map_or_else(
+                || ObjectRef::of(Kind::DaemonSet, "istio-system", "istio-cni-node"),
+                |set| set.id.clone(),
+            );
+            let (by, label) = enrolment.decided_by;
+            let why = format!("the agent on {node} has not taken it");
+            (subject, why, Evidence::of(by, label, "what asks for it"))
         };
         if let Some(known) = out
             .findings

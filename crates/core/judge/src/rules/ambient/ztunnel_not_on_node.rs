@@ -6,7 +6,7 @@ use super::meets::{DAMAGE, hit_ends};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::snapshot::Inputs;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::ambient::{NodeAgent, Redirection};
 use meshladder_mesh::views::Pod;
 use meshladder_mesh::{Object, ObjectRef};
@@ -104,7 +104,7 @@ fn serves(facts: &Facts<'_>, pod: Pod<'_>, node: &str) -> bool {
         .node_agent(NodeAgent::Cni, node)
         .is_none_or(Pod::is_ready);
     let answered = || {
-        let mut ids = facts.snapshot.ids().filter_map(|id| id.ztunnel());
+        let mut ids = facts.snapshot.ids().filter_map(DocId::ztunnel);
         ids.any(|own| own.is_of(pod.namespace(), pod.name()))
     };
     pod.is_ready() || pod.is_running() && (!has_agent || answered())
