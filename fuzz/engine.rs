@@ -2,6 +2,7 @@
 //! Blind, unlike `cargo fuzz`, but it runs wherever the tests do.
 
 use std::fs;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -71,13 +72,20 @@ pub(crate) fn run(targets: &[Target], corpus: &Path, seconds: u64, seed: u64) ->
                 let file = folder.join(format!("found-{seed}-{count}"));
                 // Where it cannot be kept it can be made again: seed and count say how.
                 let _ = fs::write(&file, &input);
-                println!("{name}: {} fails", file.display());
+                say(&format!("{name}: {} fails", file.display()));
             }
         }
-        println!("{name:20}{count:>12} executions{failures:>6} failed");
+        say(&format!(
+            "{name:20}{count:>12} executions{failures:>6} failed"
+        ));
         failed += failures;
     }
     failed
+}
+
+/// A line for whoever runs it; nobody may be listening any more.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn seeds(folder: &Path) -> Vec<Vec<u8>> {
@@ -112,7 +120,8 @@ impl Chance {
         let mut input = seeds[self.below(seeds.len())].clone();
         for _ in 0..=self.below(6) {
             let at = self.below(input.len() + 1);
-            let length = self.below(1 + self.0 as usize % 64).min(input.len() - at);
+            let most = 1 + self.below(64);
+            let length = self.below(most).min(input.len() - at);
             match self.below(7) {
                 0 => drop(input.drain(at..at + length)),
                 1 => drop(input.splice(at..at, WORDS[self.below(WORDS.len())].iter().copied())),

@@ -203,7 +203,8 @@ impl Purpose {
 impl Right {
     /// Whether it can be granted in a namespace.
     fn is_in_namespace(&self) -> bool {
-        self.kind().is_none_or(|kind| kind.is_namespaced())
+        self.kind()
+            .is_none_or(meshladder_capture::Kind::is_namespaced)
     }
 
     /// Whether what it shows of Istio's own namespace counts for every other: istiods are pods

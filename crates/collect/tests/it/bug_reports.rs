@@ -69,14 +69,13 @@ const IDS: [&str; 22] = [
     "k8s/k8s-cluster-resources.yaml",
     "k8s/k8s-resources.yaml",
     "logs/istio-operator/op-1/operator.log",
+    "logs/istio-system/cni-1/install-cni.log",
     "logs/istio-system/istiod-1/discovery.log",
     "logs/shop/cart-1/istio-proxy.log",
     "other/analyze/allNamespaces/allNamespaces",
     "other/bug-report.log",
     "other/cluster/secrets",
-    "other/cni/cni-1/cni.log",
     "other/versions",
-    "proxies/istio-system/ztunnel-1/config_dump.json",
     "proxies/shop/cart-1/certs.json",
     "proxies/shop/cart-1/clusters.txt",
     "proxies/shop/cart-1/config_dump.json",
@@ -85,6 +84,7 @@ const IDS: [&str; 22] = [
     "proxies/shop/cart-1/netstat.txt",
     "proxies/shop/cart-1/server_info.json",
     "proxies/shop/cart-1/stats.prom",
+    "ztunnels/istio-system/ztunnel-1/config_dump.json",
 ];
 
 #[test]

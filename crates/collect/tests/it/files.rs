@@ -36,7 +36,7 @@ fn a_document_is_told_by_its_content_and_gets_the_id_of_a_bundle() {
         (
             "z.json",
             br#"{"workloads": [], "services": []}"#,
-            "proxies/-/z/config_dump.json",
+            "ztunnels/-/z/config_dump.json",
         ),
         (
             "syncz.json",

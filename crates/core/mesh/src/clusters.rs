@@ -28,6 +28,15 @@ pub struct Cluster {
 #[derive(Debug)]
 pub struct Clusters(Vec<Cluster>);
 
+impl<'c> IntoIterator for &'c Clusters {
+    type Item = &'c Cluster;
+    type IntoIter = std::slice::Iter<'c, Cluster>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl Clusters {
     /// The clusters of a Snapshot; none when it is of one alone.
     pub fn of(snapshot: &Snapshot) -> Option<Self> {
@@ -79,7 +88,7 @@ impl Clusters {
     /// The name of the cluster that each source of the whole Snapshot is of.
     pub fn by_source(&self) -> BTreeMap<String, String> {
         let mut names = BTreeMap::new();
-        for cluster in self.iter() {
+        for cluster in self {
             let own = cluster.snapshot.sources().map(|(source, _)| source);
             for source in own
                 .chain([cluster.source.as_str()])

@@ -261,7 +261,7 @@ fn ends(flags: &RequestFlags, namespace: Option<&str>) -> Vec<String> {
 /// the gateways between networks.
 fn across(global: &Global, flags: &RequestFlags, clusters: &Clusters) -> Vec<ProxyRef> {
     let mut met = BTreeSet::new();
-    for cluster in clusters.iter() {
+    for cluster in clusters {
         let (snapshot, mesh) = (&cluster.snapshot, &cluster.mesh);
         let mut pods = Vec::new();
         if let Ok(call) = request::call(flags, namespace(global), snapshot, mesh) {

@@ -28,8 +28,6 @@ const UNTRIED: [&str; 2] = [
 /// makes one of them repairable takes it off the list.
 const UNREPAIRED: &[&str] = &[
     // The cause itself is not found, or another object is named.
-    "access-log-not-silenced-no-provider",
-    "cart-answers-from-stock-serviceentry-same-host",
     "https-ingress-reset-secret-without-key",
     "ingress-403-ipblocks-see-last-hop",
     "ledger-calls-land-on-queue",

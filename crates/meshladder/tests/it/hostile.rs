@@ -2,6 +2,7 @@
 //! than it is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -499,10 +500,14 @@ fn no_planted_secret_comes_out_of_any_command() {
 fn a_log_tells_the_same_on_any_number_of_threads() {
     let mut log = String::new();
     for n in 0..6000 {
-        log.push_str(&format!(
-            "[2026-11-15T06:31:02.101Z] \"GET /p{n} HTTP/1.1\" 503 UF upstream_reset - \"-\" 0 91 3 - \"-\" \"curl/8\" \"id-{n}\" \"cart:8080\" \"10.0.{}.{}:8080\" outbound|8080||cart.shop.svc.cluster.local 10.0.0.8:1 10.96.0.1:8080 10.0.0.8:2 - default {}\n",
-            n / 250, n % 250, "x".repeat(300)
-        ));
+        writeln!(
+            log,
+            "[2026-11-15T06:31:02.101Z] \"GET /p{n} HTTP/1.1\" 503 UF upstream_reset - \"-\" 0 91 3 - \"-\" \"curl/8\" \"id-{n}\" \"cart:8080\" \"10.0.{}.{}:8080\" outbound|8080||cart.shop.svc.cluster.local 10.0.0.8:1 10.96.0.1:8080 10.0.0.8:2 - default {}",
+            n / 250,
+            n % 250,
+            "x".repeat(300)
+        )
+        .expect("a String");
     }
     let told: Vec<String> = ["1", "2", "5", "16"]
         .iter()

@@ -31,6 +31,17 @@ pub(crate) fn app(state: Arc<State>) -> Router {
     })
 }
 
+/// What answers a review of rights.
+type Review = fn(&State, &Value) -> Value;
+
+fn review(path: &str) -> Option<Review> {
+    match path.rsplit('/').next()? {
+        "selfsubjectrulesreviews" => Some(objects::rules_review),
+        "selfsubjectaccessreviews" => Some(objects::access_review),
+        _ => None,
+    }
+}
+
 async fn answer(state: &Arc<State>, request: Request) -> Response {
     let _busy = state.enter();
     let (mut parts, body) = request.into_parts();
@@ -92,14 +103,7 @@ async fn answer(state: &Arc<State>, request: Request) -> Response {
             &serde_json::json!({"major": "1", "minor": "35", "gitVersion": "v1.35.0"}),
         );
     }
-    let review = match path.rsplit('/').next() {
-        Some("selfsubjectrulesreviews") => {
-            Some(objects::rules_review as fn(&State, &Value) -> Value)
-        }
-        Some("selfsubjectaccessreviews") => Some(objects::access_review as _),
-        _ => None,
-    };
-    if let Some(review) = review {
+    if let Some(review) = review(&path) {
         let body = axum::body::to_bytes(body, 1 << 20)
             .await
             .unwrap_or_default();

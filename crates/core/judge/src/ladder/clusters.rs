@@ -64,7 +64,7 @@ pub fn climb_clusters_along(
         let walked = crossed
             .as_ref()
             .map(|(trace, opened)| (seen_in(cluster, is_home, trace), opened[at].clone()));
-        pool.climb(&rules, cluster, is_home, &asked, walked);
+        pool.climb(&rules, cluster, is_home, &asked, walked.as_ref());
     }
     pool.join(&rules, &Crossing { clusters, request }, &question.scope);
     pool.ask_failures(whole, clusters, question.threads);
@@ -107,10 +107,9 @@ impl Pool {
         cluster: &Cluster,
         is_home: bool,
         question: &Question,
-        walked: Option<(Trace, OpenedDocuments)>,
+        walked: Option<&(Trace, OpenedDocuments)>,
     ) {
         let (snapshot, mesh) = (&cluster.snapshot, &cluster.mesh);
-        let walked = walked.as_ref();
         let (fleet, of_proxies) = raise::visit_proxies(rules, snapshot, mesh, question, walked);
         let faults = Faults::default();
         let context = ClimbContext::new(question, snapshot, mesh, &fleet, &faults, walked);

@@ -30,7 +30,7 @@ pub struct CrossedRequest<'a> {
     pub seen: Option<&'a Symptom>,
 }
 
-impl<'a> Crossing<'a> {
+impl Crossing<'_> {
     /// How bad it is when the clusters are not joined as they should be: a request that fails
     /// suffers from it, one that succeeds does not, and without one somebody may.
     pub fn severity(&self) -> Severity {

@@ -133,7 +133,7 @@ fn text_cannot_break_out_of_its_format() {
     );
     let markdown = to_markdown(&report());
     assert!(
-        markdown.contains("| a & b: \"claimed\" &lt;twice> , 100% \\| sure |"),
+        markdown.contains("| a &amp; b: \"claimed\" &lt;twice> , 100% \\| sure |"),
         "{markdown}"
     );
     assert_eq!(escape_xml("a\u{0}b\u{1b}"), "a\u{fffd}b\u{fffd}");

@@ -32,6 +32,9 @@ pub fn documents_of(clusters: &Clusters) -> Vec<Documents<'_>> {
 
 impl<'d> Walk<'d> {
     /// A walk that starts in one of several clusters.
+    ///
+    /// # Panics
+    /// When the caller's cluster is none of them.
     pub fn among(
         clusters: &'d Clusters,
         home: &'d Cluster,

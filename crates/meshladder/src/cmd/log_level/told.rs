@@ -143,12 +143,14 @@ fn commands(
         port => format!(" --proxy-admin-port {port}"),
     };
     let told = LogLevels(levels.clone()).told();
+    let exec = shell::command("kubectl exec -n {} {} -c istio-proxy", &[namespace, pod]);
     let (pod, namespace) = (shell::word(pod), shell::word(namespace));
     let told = shell::word(&told);
     let ours = format!("meshladder log-level {pod}.{namespace} --restore {told}{port}{flags}");
     let agent = |query: String| {
         format!(
-            "kubectl exec -n {namespace} {pod} -c istio-proxy{flags} -- pilot-agent request POST {}",
+            "{}{flags} -- pilot-agent request POST {}",
+            exec.as_str(),
             shell::word(&format!("logging?{query}"))
         )
     };

@@ -43,7 +43,7 @@ pub(super) fn pairs<'a>(crossing: &Crossing<'a>) -> Vec<Pair<'a>> {
         }
         return pairs;
     }
-    for from in crossing.clusters.iter() {
+    for from in crossing.clusters {
         for to in crossing.clusters.others(from) {
             if are_one_mesh(from, to) {
                 pairs.push(Pair {
@@ -60,7 +60,7 @@ pub(super) fn pairs<'a>(crossing: &Crossing<'a>) -> Vec<Pair<'a>> {
 
 impl<'a> Pair<'a> {
     /// The network that callers are in.
-    pub(super) fn from_network(&self) -> Option<&'a str> {
+    pub(super) fn callers_network(&self) -> Option<&'a str> {
         match self.client {
             Some(pod) => self.from.mesh.network_of(pod),
             None => self.from.mesh.network(),
@@ -76,7 +76,7 @@ impl<'a> Pair<'a> {
     }
 
     /// The network that the called pods are in.
-    pub(super) fn to_network(&self) -> Option<&'a str> {
+    pub(super) fn servers_network(&self) -> Option<&'a str> {
         match self.servers().first() {
             Some(pod) => self.to.mesh.network_of(pod),
             None => self.to.mesh.network(),
@@ -85,7 +85,7 @@ impl<'a> Pair<'a> {
 
     /// The network behind the other's gateway, when it is another one.
     pub(super) fn crossed_network(&self) -> Option<&'a str> {
-        let (own, other) = (self.from_network()?, self.to_network()?);
+        let (own, other) = (self.callers_network()?, self.servers_network()?);
         (own != other).then_some(other)
     }
 

@@ -74,7 +74,7 @@ fn by_rule<'a>(
         let on_port = policy
             .port_level()
             .find(|level| level.port().is_some_and(|own| own.value == port))
-            .and_then(|level| level.tls());
+            .and_then(meshladder_mesh::views::destination_rule::TrafficPolicy::tls);
         let Some(tls) = on_port.or_else(|| policy.tls()) else {
             continue;
         };

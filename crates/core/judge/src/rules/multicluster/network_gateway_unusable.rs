@@ -193,6 +193,6 @@ fn has_gateway_api(to: &Cluster, network: &str) -> bool {
     K8sGateway::all(&to.mesh.objects).any(|gateway| {
         let addresses = gateway.object.node.at(["status", "addresses"]);
         gateway.object.label(NETWORK) == Some(network)
-            && addresses.map_or(&[][..], Node::items).first().is_some()
+            && !addresses.map_or(&[][..], Node::items).is_empty()
     })
 }

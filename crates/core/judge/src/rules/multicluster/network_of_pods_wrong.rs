@@ -31,7 +31,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(crossing: &Crossing<'_>, out: &mut Sink) {
     for pair in joint::pairs(crossing) {
-        let Some(own) = pair.from_network() else {
+        let Some(own) = pair.callers_network() else {
             continue;
         };
         let gateways = pair.to.mesh.network_gateways();

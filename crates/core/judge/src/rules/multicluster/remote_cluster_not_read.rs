@@ -45,7 +45,7 @@ fn check(crossing: &Crossing<'_>, out: &mut Sink) {
         };
         out.examined();
         let complaint = complaint(pair.from, &known.id);
-        let is_refused = complaint.as_ref().is_some_and(|told| told.is_refusal());
+        let is_refused = complaint.as_ref().is_some_and(Complaint::is_refusal);
         let is_starved = crossing.request.is_none_or(|request| request.is_starved());
         // A cluster that was read once is still known when its credentials no longer count, as far
         // as it was read then.
@@ -150,12 +150,11 @@ fn first(servers: &[(&str, u16)]) -> String {
 
 /// The Secret by which istiod reads the cluster.
 fn secret(from: &Cluster, known: &WatchedCluster, id: &str) -> ObjectRef {
-    match &known.secret {
-        Some((namespace, name)) => ObjectRef::of(Kind::Secret, namespace, name),
-        None => {
-            let name = format!("istio-remote-secret-{id}");
-            ObjectRef::of(Kind::Secret, &from.mesh.config.root_namespace, &name)
-        }
+    if let Some((namespace, name)) = &known.secret {
+        ObjectRef::of(Kind::Secret, namespace, name)
+    } else {
+        let name = format!("istio-remote-secret-{id}");
+        ObjectRef::of(Kind::Secret, &from.mesh.config.root_namespace, &name)
     }
 }
 

@@ -57,12 +57,11 @@ fn one(crossing: &Crossing<'_>, pair: &Pair<'_>, out: &mut Sink) {
         .iter()
         .find(of_it)
         .or_else(|| secrets.iter().find(|secret| secret.object.id.name == named));
-    let (subject, why) = match meant {
-        Some(secret) => (secret.object.id.clone(), flaw(secret, &to.id, root)),
-        None => {
-            let subject = ObjectRef::of(Kind::Secret, root, &named);
-            (subject, "there is no remote secret for it".to_owned())
-        }
+    let (subject, why) = if let Some(secret) = meant {
+        (secret.object.id.clone(), flaw(secret, &to.id, root))
+    } else {
+        let subject = ObjectRef::of(Kind::Secret, root, &named);
+        (subject, "there is no remote secret for it".to_owned())
     };
     let message = format!(
         "istiod in {} does not watch cluster {}, so it knows none of its pods: {why}",

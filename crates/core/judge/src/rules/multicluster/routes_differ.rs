@@ -115,18 +115,15 @@ fn of_host(
                 theirs.id, other.name, home.name, home.name
             ),
         };
-        let proof = match namesake {
-            Some(mine) => {
-                let node = mine.spec().unwrap_or(&mine.node);
-                joint::of(
-                    home,
-                    Evidence::of(mine, node, format!("as it is in {}", home.name)),
-                )
-            }
-            None => {
-                let shows = format!("no VirtualService is for {host}");
-                joint::list_of(home, Kind::VirtualService, shows)
-            }
+        let proof = if let Some(mine) = namesake {
+            let node = mine.spec().unwrap_or(&mine.node);
+            joint::of(
+                home,
+                Evidence::of(mine, node, format!("as it is in {}", home.name)),
+            )
+        } else {
+            let shows = format!("no VirtualService is for {host}");
+            joint::list_of(home, Kind::VirtualService, shows)
         };
         let node = theirs.spec().unwrap_or(&theirs.node);
         let shows = format!("as it is in {}", other.name);

@@ -2,38 +2,22 @@ use super::*;
 use meshladder_capture::snapshot::{Builder, DocId};
 use meshladder_judge::ladder::{self, Question, Scope};
 
-const OBJECTS: &str = "
-apiVersion: v1
-kind: Pod
-metadata: {name: istiod-a, namespace: istio-system, labels: {app: istiod}}
-status: {phase: Running, conditions: [{type: Ready, status: 'True'}]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: cart-1, namespace: shop, annotations: {sidecar.istio.io/status: '{}'}}
-spec: {containers: [{name: istio-proxy}]}
-status: {phase: Running, podIP: 10.0.0.1}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: cart-2, namespace: shop, annotations: {sidecar.istio.io/status: '{}'}}
-spec: {containers: [{name: istio-proxy}]}
-status: {phase: Running, podIP: 10.0.0.2}
-";
+const OBJECTS: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
+ {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "istiod-a", "namespace": "istio-system", "labels": {"app": "istiod"}},
+  "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}},
+ {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "cart-1", "namespace": "shop", "annotations": {"sidecar.istio.io/status": "{}"}},
+  "spec": {"containers": [{"name": "istio-proxy"}]}, "status": {"phase": "Running", "podIP": "10.0.0.1"}},
+ {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "cart-2", "namespace": "shop", "annotations": {"sidecar.istio.io/status": "{}"}},
+  "spec": {"containers": [{"name": "istio-proxy"}]}, "status": {"phase": "Running", "podIP": "10.0.0.2"}}]}"#;
 
-const SERVICE: &str = "
-apiVersion: v1
-kind: Service
-metadata: {name: cart, namespace: shop}
-spec: {selector: {app: cart}, ports: [{port: 80}]}
-";
+const SERVICE: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
+ {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "cart", "namespace": "shop"},
+  "spec": {"selector": {"app": "cart"}, "ports": [{"port": 80}]}}]}"#;
 
-const SLICE: &str = "
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: cart-x, namespace: shop, labels: {kubernetes.io/service-name: cart}}
-endpoints: [{addresses: [10.0.0.1]}]
-";
+const SLICE: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
+ {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+  "metadata": {"name": "cart-x", "namespace": "shop", "labels": {"kubernetes.io/service-name": "cart"}},
+  "endpoints": [{"addresses": ["10.0.0.1"]}]}]}"#;
 
 const SYNCZ: &str = r#"[{"proxy":"cart-1.shop","resources":{"type.googleapis.com/envoy.config.cluster.v3.Cluster":{"sent":"1","acked":"0"}}}]"#;
 

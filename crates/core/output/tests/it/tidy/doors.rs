@@ -57,7 +57,12 @@ pub(super) fn made_elsewhere(source: &Source) -> Vec<String> {
             "escape codes are made by `out`",
         ),
         (
-            r"'\''",
+            r#"r"'\''""#,
+            "crates/core/text/src/shell.rs",
+            "words are quoted by `text::shell`",
+        ),
+        (
+            r#""'\\''""#,
             "crates/core/text/src/shell.rs",
             "words are quoted by `text::shell`",
         ),
