@@ -323,8 +323,8 @@ impl Snapshot {
         self.damage.all()
     }
 
-    /// How much of a kind of fact one source has: as [`Self::noted_in`] has it, unless a document
-    /// that may hold some of it is damaged.
+    /// How much of a kind of fact one source has: as it was noted, unless a document that may hold
+    /// some of it is damaged.
     pub fn coverage_in(&self, source: &str, need: &Need) -> Coverage {
         let noted = self.noted_in(source, need);
         match (noted, self.damage.of(source, need)) {
@@ -334,9 +334,10 @@ impl Snapshot {
         }
     }
 
-    /// How much of a kind of fact one source has, as far as is known without reading it. What was noted of the thing itself, or of a
-    /// folder it lies in, comes first; then a document that is there is complete; then what was
-    /// noted of the source as a whole (an archive that is cut short) holds for the rest.
+    /// How much of a kind of fact one source has, as far as is known without reading it. What was
+    /// noted of the thing itself, or of a folder it lies in, comes first; then a document that is
+    /// there is complete; then what was noted of the source as a whole (an archive that is cut
+    /// short) holds for the rest.
     fn noted_in(&self, source: &str, need: &Need) -> Coverage {
         let noted = |need: Need| self.coverage.get(&(source.to_owned(), need)).cloned();
         if let Some(coverage) = noted(need.clone()).or_else(|| need.folders().find_map(noted)) {

@@ -114,7 +114,9 @@ pub(super) fn caller(
         let of = |pod: &&meshladder_mesh::PodFacts| pod.owner.rsplit('/').next() == Some(name);
         let found = pods()
             .find(|pod| pod.name == name)
-            .or_else(|| pods().filter(|pod| pod.running).find(of));
+            .or_else(|| pods().filter(|pod| pod.running).find(of))
+            // One that does not come up is asked about all the more.
+            .or_else(|| pods().find(of));
         if let Some(pod) = found {
             return Ok(Caller::Pod {
                 namespace: pod.namespace.clone(),
