@@ -61,13 +61,14 @@ fn directive(format: &str) -> Option<(char, usize)> {
         .take_while(|b| b.is_ascii_digit() || matches!(b, b'E' | b'*' | b'O'))
         .count();
     let letter = format[modifiers..].chars().next()?;
+    let length = modifiers + letter.len_utf8();
     // `%ES`, `%E3S`, `%E*S`: seconds with their fraction.
     let letter = if letter == 'S' && modifiers > 0 {
         '.'
     } else {
         letter
     };
-    Some((letter, modifiers + 1))
+    Some((letter, length))
 }
 
 impl TimeParts {
@@ -226,6 +227,8 @@ mod tests {
                 "2026-11-15T06:31:02Z",
             ),
             ("%Q", "x", "x"),
+            ("%é", "x", "x"),
+            ("%E3\u{fffd}:%S", "x", "x"),
             ("%s", "soon", "soon"),
         ] {
             assert_eq!(TimeFormat::new(format).read(text), expected, "{format}");
