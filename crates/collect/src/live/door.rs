@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full, Limited};
@@ -28,6 +29,10 @@ pub(crate) const CONTROLZ: u16 = 9876;
 
 /// istiod's port for `/debug`, `/metrics` and `/version`.
 pub(crate) const MONITORING: u16 = 15014;
+
+/// How long the reason for a broken connection may be under way: a busy node takes its time, and
+/// without it nobody would ask the agent instead.
+const REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// No dump is larger.
 const MAX_ANSWER: usize = 1 << 30;
@@ -187,6 +192,10 @@ impl<'c> Door<'c> {
             {
                 Box::pin(self.ask(method, path)).await
             }
+            // The reason may be lost on its way: what ends the connection ends its channel too.
+            Err(cut @ Lack::Cut(_)) if *method == Method::GET && self.turns_to_agent() => {
+                Box::pin(self.ask(method, path)).await.map_err(|_| cut)
+            }
             Err(Lack::Refused(_)) => {
                 self.cluster
                     .refusals
@@ -291,35 +300,49 @@ async fn request(
         Ok((200 | 202, body)) => return Ok(body),
         Ok((404 | 405, _)) => return Err(Lack::Absent),
         Ok((status, _)) => return Err(Lack::failed(format!("{path} answered {status}"))),
-        Err(broken) => broken,
+        Err(BrokenAnswer::Short(why)) => return Err(Lack::failed(why)),
+        Err(BrokenAnswer::None(why)) => why,
     };
     // The reason comes on a channel of its own, if at all.
     let told = match forwarder.take_error(port) {
-        Some(told) => tokio::time::timeout(std::time::Duration::from_millis(100), told)
+        Some(told) => tokio::time::timeout(REASON_TIMEOUT, told)
             .await
             .ok()
             .flatten(),
         None => None,
     };
-    Err(Lack::failed(told.unwrap_or(broken)))
+    Err(match told {
+        Some(told) => Lack::failed(told),
+        None => Lack::Cut(clean(broken)),
+    })
+}
+
+/// How a connection ended before its answer did.
+enum BrokenAnswer {
+    /// Before the answer began.
+    None(String),
+    /// Within it.
+    Short(String),
 }
 
 async fn answer(
     sender: &mut SendRequest<Full<Bytes>>,
     request: Request<Full<Bytes>>,
-) -> Result<(u16, Vec<u8>), String> {
-    sender.ready().await.map_err(|error| chain(&error))?;
-    let response = sender
-        .send_request(request)
-        .await
-        .map_err(|error| chain(&error))?;
+) -> Result<(u16, Vec<u8>), BrokenAnswer> {
+    let none = |error: hyper::Error| BrokenAnswer::None(chain(&error));
+    sender.ready().await.map_err(none)?;
+    let response = sender.send_request(request).await.map_err(none)?;
     let status = response.status().as_u16();
     let body = Limited::new(response.into_body(), MAX_ANSWER)
         .collect()
         .await;
-    let body =
-        body.map_err(|error| format!("the answer was cut short: {}", chain(error.as_ref())))?;
-    Ok((status, body.to_bytes().into()))
+    match body {
+        Ok(body) => Ok((status, body.to_bytes().into())),
+        Err(error) => Err(BrokenAnswer::Short(format!(
+            "the answer was cut short: {}",
+            chain(error.as_ref())
+        ))),
+    }
 }
 
 /// The agent asks the port from inside and prints the answer.

@@ -22,6 +22,8 @@ pub(crate) enum Lack {
     Late(String),
     /// Nothing at all comes back from there.
     Unreachable(String),
+    /// A forwarded connection ended without an answer, and nobody said why.
+    Cut(String),
     /// Anything else that went wrong.
     Failed(String),
     /// `--timeout` is over.
@@ -45,6 +47,7 @@ impl Lack {
             | Self::Keyless(why)
             | Self::Late(why)
             | Self::Unreachable(why)
+            | Self::Cut(why)
             | Self::Failed(why)
             | Self::Gone(why) => why.clone(),
             Self::Absent => "there is no such thing".to_owned(),
