@@ -53,9 +53,23 @@ const WORDS: [&[u8]; 36] = [
 /// An input is at most so long: many short ones find more than few long ones.
 const LONGEST: usize = 64 << 10;
 
+/// A program of targets: `SECONDS SEED CORPUS`.
+pub(crate) fn main(targets: &[Target]) -> std::process::ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    let number = |at: usize| {
+        words
+            .get(at)
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(1)
+    };
+    let corpus = words.get(3).map_or("fuzz/corpus", String::as_str);
+    let failed = run(targets, corpus.as_ref(), number(1), number(2));
+    u8::from(failed > 0).into()
+}
+
 /// Runs each target for so many seconds, from `seed` on; prints how often, and gives how many
 /// failed. Inputs that fail are kept in the corpus.
-pub(crate) fn run(targets: &[Target], corpus: &Path, seconds: u64, seed: u64) -> usize {
+fn run(targets: &[Target], corpus: &Path, seconds: u64, seed: u64) -> usize {
     std::panic::set_hook(Box::new(|_| {}));
     let mut failed = 0;
     for (name, target) in targets {

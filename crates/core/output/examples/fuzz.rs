@@ -23,14 +23,5 @@ const TARGETS: [engine::Target; 10] = [
 ];
 
 fn main() -> std::process::ExitCode {
-    let words: Vec<String> = std::env::args().collect();
-    let number = |at: usize| {
-        words
-            .get(at)
-            .and_then(|word| word.parse().ok())
-            .unwrap_or(1)
-    };
-    let corpus = words.get(3).map_or("fuzz/corpus", String::as_str);
-    let failed = engine::run(&TARGETS, corpus.as_ref(), number(1), number(2));
-    u8::from(failed > 0).into()
+    engine::main(&TARGETS)
 }

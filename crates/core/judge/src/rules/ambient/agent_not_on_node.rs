@@ -8,7 +8,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::ambient::{NodeAgent, Redirection};
-use meshladder_mesh::views::Pod;
+use meshladder_mesh::views::{Event, Pod};
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
@@ -169,19 +169,11 @@ fn refused<'f>(facts: &Facts<'f>, pod: &Object) -> Option<&'f Object> {
     if Pod::of(pod).is_running() {
         return None;
     }
-    let mut events = facts
-        .mesh
-        .objects
-        .in_namespace(Kind::Event, &pod.id.namespace);
-    events.find(|event| {
-        let about = event
-            .node
-            .at(["involvedObject", "name"])
-            .and_then(Node::str);
-        let reason = event.node.str_at("reason").unwrap_or_default();
-        let message = event.node.str_at("message").unwrap_or_default();
-        about == Some(pod.id.name.as_str())
-            && reason == "FailedCreatePodSandBox"
-            && REFUSED.iter().any(|word| message.contains(word))
-    })
+    let mut events = Event::in_namespace(&facts.mesh.objects, &pod.id.namespace);
+    let event = events.find(|event| {
+        event.about() == pod.id.name
+            && event.reason() == "FailedCreatePodSandBox"
+            && REFUSED.iter().any(|word| event.message().contains(word))
+    })?;
+    Some(event.object)
 }

@@ -3,7 +3,8 @@
 use crate::finding::Finding;
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
-use meshladder_mesh::ambient::AmbientEnrolment;
+use meshladder_capture::snapshot::{Document, Shape};
+use meshladder_mesh::ambient::{AmbientEnrolment, NodeAgent};
 use meshladder_mesh::references::{self, Reference};
 use meshladder_mesh::views::{K8sGateway, Pod};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
@@ -15,6 +16,23 @@ pub(super) fn tunnel_ends<'c>(
 ) -> impl Iterator<Item = (&'c Branch, &'c TunnelEnd)> {
     let branches = case.trace.branches.iter();
     branches.filter_map(|branch| Some((branch, branch.end.tunnel.as_deref()?)))
+}
+
+/// The dumps of ztunnels. One that cannot be opened was noted as such when it was read.
+pub(super) fn ztunnel_documents(facts: &Facts<'_>) -> Vec<Document> {
+    let ids = facts.snapshot.ids();
+    ids.filter(|id| id.shape() == Shape::ZtunnelDump)
+        .filter_map(|id| facts.snapshot.open(id).ok())
+        .collect()
+}
+
+/// The DaemonSet of the ztunnels, by the name that Istio's charts give it where it was not read.
+pub(super) fn ztunnel_set(facts: &Facts<'_>) -> ObjectRef {
+    let set = facts.mesh.node_agent_set(NodeAgent::Ztunnel);
+    set.map_or_else(
+        || ObjectRef::of(Kind::DaemonSet, "istio-system", "ztunnel"),
+        |set| set.id.clone(),
+    )
 }
 
 /// Whether the request fails, as somebody saw or as its walk ends.

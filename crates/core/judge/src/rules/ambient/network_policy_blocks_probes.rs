@@ -9,8 +9,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::network_policy::{End, Passage};
-use meshladder_mesh::views::Pod;
-use meshladder_text::tree::Node;
+use meshladder_mesh::views::{Event, Pod};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML4031",
@@ -78,15 +77,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 }
 
 fn failed_probe<'f>(facts: &Facts<'f>, pod: &Object) -> Option<&'f Object> {
-    let mut events = facts
-        .mesh
-        .objects
-        .in_namespace(Kind::Event, &pod.id.namespace);
-    events.find(|event| {
-        let about = event
-            .node
-            .at(["involvedObject", "name"])
-            .and_then(Node::str);
-        about == Some(pod.id.name.as_str()) && event.node.str_at("reason") == Some("Unhealthy")
-    })
+    let mut events = Event::in_namespace(&facts.mesh.objects, &pod.id.namespace);
+    let event =
+        events.find(|event| event.about() == pod.id.name && event.reason() == "Unhealthy")?;
+    Some(event.object)
 }

@@ -1,13 +1,11 @@
 //! See the page beside this file.
 
-use super::meets::{hit_ends, pods};
+use super::meets::{hit_ends, pods, ztunnel_documents, ztunnel_set};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::snapshot::{Inputs, Part, Shape};
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_capture::ztunnel::dump::ZtunnelDump;
-use meshladder_mesh::ObjectRef;
-use meshladder_mesh::ambient::NodeAgent;
 use meshladder_mesh::views::Pod;
 
 pub(super) static RULE: Rule = Rule {
@@ -35,14 +33,7 @@ const NOT_TRUSTED: &str = "impersonation";
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let ends = pods(facts, case);
-    for id in facts
-        .snapshot
-        .ids()
-        .filter(|id| id.shape() == Shape::ZtunnelDump)
-    {
-        let Ok(document) = facts.snapshot.open(id) else {
-            continue;
-        };
+    for document in ztunnel_documents(facts) {
         let Ok(dump) = ZtunnelDump::read(&document.text) else {
             continue;
         };
@@ -67,10 +58,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 .map(|pod| super::meets::workload_of(facts, pod));
             let subject = match istiod.filter(|_| why.contains(NOT_TRUSTED)) {
                 Some(istiod) => istiod,
-                None => facts.mesh.node_agent_set(NodeAgent::Ztunnel).map_or_else(
-                    || ObjectRef::of(Kind::DaemonSet, "istio-system", "ztunnel"),
-                    |set| set.id.clone(),
-                ),
+                None => ztunnel_set(facts),
             };
             let message = format!(
                 "the ztunnel of {} has no certificate for {identity}: {why}",
@@ -79,7 +67,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             let finding = out.find(
                 subject,
                 message,
-                Evidence::offset(id, certificate.raw.offset(), "the certificate's state"),
+                Evidence::offset(
+                    &document.id,
+                    certificate.raw.offset(),
+                    "the certificate's state",
+                ),
             );
             finding.hits(pod.id.clone());
             if let Some(case) = case {

@@ -1,12 +1,12 @@
 //! See the page beside this file.
 
+use super::meets::{ztunnel_documents, ztunnel_set};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::snapshot::{Inputs, Part, Shape};
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_capture::ztunnel::dump::ZtunnelDump;
 use meshladder_mesh::ObjectRef;
-use meshladder_mesh::ambient::NodeAgent;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML4007",
@@ -23,14 +23,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for id in facts
-        .snapshot
-        .ids()
-        .filter(|id| id.shape() == Shape::ZtunnelDump)
-    {
-        let Ok(document) = facts.snapshot.open(id) else {
-            continue;
-        };
+    for document in ztunnel_documents(facts) {
         let Ok(dump) = ZtunnelDump::read(&document.text) else {
             continue;
         };
@@ -54,14 +47,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             "the ztunnel of {} is told its network is {own}, and that of the workloads there is {}: it finds no Service and sends plain text",
             dump.node, other.network
         );
-        let subject = facts.mesh.node_agent_set(NodeAgent::Ztunnel).map_or_else(
-            || ObjectRef::of(Kind::DaemonSet, "istio-system", "ztunnel"),
-            |set| set.id.clone(),
-        );
         let finding = out.find(
-            subject,
+            ztunnel_set(facts),
             message,
-            Evidence::offset(id, other.raw.offset(), "a workload of its node"),
+            Evidence::offset(&document.id, other.raw.offset(), "a workload of its node"),
         );
         for workload in here() {
             finding.hits(ObjectRef::of(

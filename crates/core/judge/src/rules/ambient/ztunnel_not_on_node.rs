@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::meets::{DAMAGE, hit_ends};
+use super::meets::{DAMAGE, hit_ends, ztunnel_set};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Inputs};
+use meshladder_mesh::Object;
 use meshladder_mesh::ambient::{NodeAgent, Redirection};
 use meshladder_mesh::views::Pod;
-use meshladder_mesh::{Object, ObjectRef};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML4003",
@@ -51,10 +51,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             continue;
         }
         let set = facts.mesh.node_agent_set(NodeAgent::Ztunnel);
-        let subject = set.map_or_else(
-            || ObjectRef::of(Kind::DaemonSet, "istio-system", "ztunnel"),
-            |set| set.id.clone(),
-        );
+        let subject = ztunnel_set(facts);
         let what = if ztunnel.is_some() {
             "is ready"
         } else {

@@ -9,9 +9,8 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::injection::{Injector, Injectors};
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::number;
-use meshladder_mesh::views::PodTemplate;
+use meshladder_mesh::views::{Event, PodTemplate};
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
 pub(super) static RULE: Rule = Rule {
@@ -182,25 +181,15 @@ fn refused<'f>(facts: &Facts<'f>, workload: &'f Object) -> Option<Refused<'f>> {
             .and_then(number)
             .unwrap_or_default()
     };
-    let event = facts
-        .mesh
-        .objects
-        .in_namespace(Kind::Event, &workload.id.namespace)
-        .find(|event| {
-            let about = event
-                .node
-                .at(["involvedObject", "name"])
-                .and_then(Node::str)
-                .unwrap_or_default();
-            let is_it = about == workload.id.name
-                || about
-                    .strip_prefix(workload.id.name.as_str())
-                    .is_some_and(is_hash);
-            let message = event.node.str_at("message").unwrap_or_default();
-            is_it
-                && event.node.str_at("reason") == Some("FailedCreate")
-                && message.contains("failed calling webhook")
-        });
+    let name = workload.id.name.as_str();
+    let mut events = Event::in_namespace(&facts.mesh.objects, &workload.id.namespace);
+    let event = events.find(|event| {
+        let added = event.about().strip_prefix(name);
+        added.is_some_and(|added| added.is_empty() || is_hash(added))
+            && event.reason() == "FailedCreate"
+            && event.message().contains("failed calling webhook")
+    });
+    let event = event.map(|event| event.object);
     let is_short = count("readyReplicas") < wanted;
     (is_short && (event.is_some() || count("replicas") < wanted))
         .then_some(Refused { workload, event })

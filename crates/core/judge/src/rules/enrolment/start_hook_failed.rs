@@ -6,8 +6,8 @@ use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::is_ready;
+use meshladder_mesh::views::Event;
 use meshladder_text::shell;
-use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0312",
@@ -26,18 +26,16 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for (pod, _) in container::enrolled(facts).filter(|(_, stored)| !is_ready(stored)) {
         out.examined();
-        let mut events = facts.mesh.objects.in_namespace(Kind::Event, &pod.namespace);
+        let mut events = Event::in_namespace(&facts.mesh.objects, &pod.namespace);
         let event = events.find(|event| {
-            let about = event
-                .node
-                .at(["involvedObject", "name"])
-                .and_then(Node::str);
-            let message = event.node.str_at("message").unwrap_or_default();
-            event.node.str_at("reason") == Some("FailedPostStartHook")
-                && about == Some(&pod.name)
+            let message = event.message();
+            event.reason() == "FailedPostStartHook"
+                && event.about() == pod.name
                 && (message.contains("pilot-agent") || message.contains("istio-proxy"))
         });
-        let Some(event) = event else { continue };
+        let Some(Event { object: event }) = event else {
+            continue;
+        };
         let message = format!(
             "{}/{} does not start: its proxy is not ready when the start hook gives up waiting for it",
             pod.namespace, pod.name

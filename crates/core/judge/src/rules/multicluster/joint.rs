@@ -58,6 +58,15 @@ pub(super) fn pairs<'a>(crossing: &Crossing<'a>) -> Vec<Pair<'a>> {
     pairs
 }
 
+/// Of a request that finds no endpoint, the pairs with the Service that it is for.
+pub(super) fn starved_pairs<'a>(crossing: &Crossing<'a>) -> Vec<(Pair<'a>, Service<'a>)> {
+    let is_starved = crossing.request.is_some_and(|request| request.is_starved());
+    let pairs = pairs(crossing).into_iter().filter(|_| is_starved);
+    pairs
+        .filter_map(|pair| Some((pair, pair.service?)))
+        .collect()
+}
+
 impl<'a> Pair<'a> {
     /// The network that callers are in.
     pub(super) fn callers_network(&self) -> Option<&'a str> {

@@ -26,16 +26,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(crossing: &Crossing<'_>, out: &mut Sink) {
-    let Some(request) = &crossing.request else {
-        return;
-    };
-    if !request.is_starved() {
-        return;
-    }
-    for pair in joint::pairs(crossing) {
-        let Some(service) = pair.service else {
-            continue;
-        };
+    for (pair, service) in joint::starved_pairs(crossing) {
         let (from, to) = (pair.from, pair.to);
         let is_read = joint::watched(from).is_some_and(|(_, clusters)| {
             clusters
